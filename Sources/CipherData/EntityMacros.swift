@@ -1,7 +1,6 @@
-// EntityMacros: entities written as Swift classes. Only with the package trait Macros.
-
 #if Macros
-  /// Declares an entity by a class: its stored properties marked with `@Attribute`, `@Relationship` and `@FetchedProperty` are the entity's.
+  /// Declares an entity as a class. The entity's properties are the stored properties with `@Attribute`, `@Relationship`, and
+  /// `@FetchedProperty`. Requires the package trait `Macros`.
   ///
   /// ```swift
   /// @Entity(.index("byPages", .descending("pages"))) final class Book: ManagedObject {
@@ -17,21 +16,27 @@
   /// let model = ManagedObjectModel(Book.self, Author.self)
   /// ```
   ///
-  /// A property whose type is no optional is required; its initial value is the attribute's default value, or what it reads without one. A property of a
-  /// type with raw values holds those; one of a struct with ``Composite(name:_:)`` and the option `.composite` holds its parts; one of another `Codable` type
-  /// is transformable. To-many relationships get `addToChapters(_:)` and the other functions of generated classes, attributes with `.externalStorage` a
-  /// stream beside them (`scanStream`). The model, a container of it and typed queries are those of generated classes. The class inherits from
+  /// A property whose type is not optional is required. Its initial value is the attribute's default value; without one, a missing value
+  /// reads as the type's empty value. The type of a property determines how it is stored:
+  ///
+  /// - A type with raw values is stored as its raw value.
+  /// - A struct with ``Composite(name:_:)`` and the option `.composite` is stored as its parts.
+  /// - Any other `Codable` type is transformable.
+  ///
+  /// To-many relationships get `addToChapters(_:)` and the other functions of generated classes. Attributes with `.externalStorage` also
+  /// get a stream (`scanStream`). The model, its container, and typed queries are used as with generated classes. The class inherits from
   /// `ManagedObject` or from another `@Entity` class, which is the superentity.
   ///
   /// - Parameters:
-  ///   - name: The entity's name, a literal; nil for the class's.
-  ///   - options: What else the entity has.
+  ///   - name: The name of the entity, a literal; `nil` for the name of the class.
+  ///   - options: Further options of the entity.
   @attached(member, names: arbitrary)
   @attached(memberAttribute)
   @attached(extension, conformances: EntityClass, TypedManagedObject, FetchKeyPathNaming, Identifiable)
   public macro Entity(name: String? = nil, _ options: EntityOption...) = #externalMacro(module: "CipherDataMacros", type: "EntityMacro")
 
-  /// Declares a kind of composite value by a struct: its properties, all marked with `@Attribute`, are the parts, some of which may be composites again.
+  /// Declares a kind of composite value as a struct. Its properties, all with `@Attribute`, are the parts, which can themselves be
+  /// composites.
   ///
   /// ```swift
   /// @Composite struct Address {
@@ -41,55 +46,63 @@
   /// }
   /// ```
   ///
-  /// A class holds one as `@Attribute(.composite) var home: Address?`, and typed queries ask for parts by key paths: `$0[\.home][\.city] == "Portland"`.
-  /// The struct gets an initializer with all parts, unless it declares one itself, and is `Sendable` and `Hashable`.
+  /// A class stores one as `@Attribute(.composite) var home: Address?`. Typed queries refer to parts by key paths:
+  /// `$0[\.home][\.city] == "Portland"`. The struct gets an initializer with all parts, unless it declares an initializer itself. It is
+  /// `Sendable` and `Hashable`.
   ///
   /// - Parameters:
-  ///   - name: The name of the kind, a literal; nil for the struct's.
-  ///   - options: What else the kind has.
+  ///   - name: The name of the kind, a literal; `nil` for the name of the struct.
+  ///   - options: Further options of the kind.
   @attached(member, names: arbitrary)
   @attached(extension, conformances: EntityComposite, Hashable)
   public macro Composite(name: String? = nil, _ options: CompositeOption...) =
     #externalMacro(module: "CipherDataMacros", type: "CompositeMacro")
 
-  /// Makes a property an attribute of the class's entity, or a part of the struct's kind of composite value. See ``Entity(name:_:)``.
+  /// Declares an attribute of the class's entity, or a part of the struct's kind of composite value. See ``Entity(name:_:)``.
   ///
-  /// - Parameter options: What the attribute has beyond its name, type and default value.
+  /// - Parameter options: Options of the attribute in addition to its name, type, and default value.
   @attached(peer)
   public macro Attribute(_ options: AttributeOption...) = #externalMacro(module: "CipherDataMacros", type: "MarkerMacro")
 
-  /// Makes a property a relationship of the class's entity: `Author?` to one object, `Set<Book>` to many, `[Book]` to many with an order.
+  /// Declares a relationship of the class's entity: `Author?` is to-one, `Set<Book>` is to-many, and `[Book]` is ordered to-many.
   ///
   /// - Parameters:
-  ///   - deleteRule: What deleting the object does to those it refers to.
-  ///   - inverse: The relationship back. One of the two sides names it.
-  ///   - options: What else the relationship has.
+  ///   - deleteRule: The effect of deleting the object on the objects that it refers to.
+  ///   - inverse: The inverse relationship. One of the two sides specifies it.
+  ///   - options: Further options of the relationship.
   @attached(peer)
   public macro Relationship(deleteRule: DeleteRule = .nullify, inverse: AnyKeyPath? = nil, _ options: RelationshipOption...) =
     #externalMacro(module: "CipherDataMacros", type: "MarkerMacro")
 
-  /// Makes a property a fetched property of the class's entity: the objects of a class that a predicate accepts, read-only, as `[Plant]`.
+  /// Declares a fetched property of the class's entity, such as `[Plant]`: the objects of a class that match a predicate. The property is
+  /// read-only.
   ///
   /// - Parameters:
-  ///   - predicate: The predicate in format language; `$FETCH_SOURCE` is the object. Nil for all objects.
-  ///   - options: What else the property has.
+  ///   - predicate: The predicate in the format language, in which `$FETCH_SOURCE` is the object; `nil` for all objects.
+  ///   - options: Further options of the property.
   @attached(peer)
   public macro FetchedProperty(where predicate: String? = nil, _ options: FetchedPropertyOption...) =
     #externalMacro(module: "CipherDataMacros", type: "MarkerMacro")
 
-  /// A condition on objects of a class with ``Entity(name:_:)``, written over its properties as for an object at hand.
+  /// Creates a condition on objects of a class with ``Entity(name:_:)``, written over its properties as for an object in memory.
   ///
   /// ```swift
   /// let long = #FetchCondition<Book> { $0.pages > 500 && $0.author?.name == "Ada" }
   /// let books = try context.fetch(Book.all.where(#FetchCondition { !$0.isRead && $0.chapters.contains { $0.pages > 50 } }))
   /// ```
   ///
-  /// The compiler checks the closure as plain Swift, with its usual messages. It is then written as the typed condition over key paths that says the same, and is
-  /// never called. So it is one expression of comparisons, `&&`, `||`, `!`, Boolean properties, arithmetic, `??`, `is`, optional chaining (`!` traps nowhere), texts'
-  /// `hasPrefix`, `starts(with:)`, `hasSuffix`, `contains`, `lowercased`, `uppercased`, `count` and `isEmpty`, members' `contains`, `allSatisfy`, `filter`, `count`,
-  /// `isEmpty`, `first`, `last` and places, and `contains` of lists and ranges from around it. What speaks of no property is computed where the condition is made. Anything
-  /// else is an error where it stands. A property of a related object that is itself called `count`, `isEmpty`, `first`, `last` or `rawValue` takes a typed
-  /// closure. The meaning is that of predicates: a missing value is missing, texts are compared by their bytes.
+  /// The compiler checks the closure as plain Swift, with its usual messages. The closure is never called: the macro converts it to the
+  /// equivalent typed condition over key paths. It must be one expression of the following elements; anything else is a compile-time error
+  /// at its position.
+  ///
+  /// - Comparisons, `&&`, `||`, `!`, Boolean properties, arithmetic, `??`, `is`, and optional chaining (`!` never traps)
+  /// - Strings: `hasPrefix`, `starts(with:)`, `hasSuffix`, `contains`, `lowercased`, `uppercased`, `count`, and `isEmpty`
+  /// - To-many relationships: `contains`, `allSatisfy`, `filter`, `count`, `isEmpty`, `first`, `last`, and subscripts
+  /// - `contains` of lists and ranges that the closure captures
+  ///
+  /// Expressions without properties are evaluated when the condition is created. A property of a related object that is itself called
+  /// `count`, `isEmpty`, `first`, `last`, or `rawValue` requires a typed closure. The semantics are those of predicates: a missing value
+  /// stays missing, and texts are compared by their bytes.
   ///
   /// - Parameter condition: One expression over the properties of an object.
   @freestanding(expression)
@@ -97,7 +110,7 @@
     _ condition: (FetchedClass) throws -> Bool
   ) -> FetchCondition<FetchedClass> = #externalMacro(module: "CipherDataMacros", type: "ConditionMacro")
 
-  /// Gives a property its accessors; what ``Entity(name:_:)`` adds to properties.
+  /// Generates the accessors of a property. ``Entity(name:_:)`` adds this macro to properties.
   @attached(accessor)
   public macro _EntityProperty(_ layout: _EntityLayout?, _ index: Int) =
     #externalMacro(module: "CipherDataMacros", type: "EntityPropertyMacro")

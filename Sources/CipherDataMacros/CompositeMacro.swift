@@ -1,12 +1,10 @@
-// CompositeMacro: what @Composite adds to a struct: its kind of composite value, and reading it from the slots of an object and writing it there.
-
 #if Macros
   import SwiftDiagnostics
   import SwiftSyntax
   import SwiftSyntaxBuilder
   import SwiftSyntaxMacros
 
-  /// `@Composite`.
+  /// `@Composite`: adds the struct's kind of composite value, and functions that read it from and write it to an object's slots.
   struct CompositeMacro: MemberMacro, ExtensionMacro {
     static func expansion(
       of node: AttributeSyntax, providingMembersOf declaration: some DeclGroupSyntax, conformingTo protocols: [TypeSyntax],
@@ -105,7 +103,7 @@
       of node: AttributeSyntax, attachedTo declaration: some DeclGroupSyntax, providingExtensionsOf type: some TypeSyntaxProtocol,
       conformingTo protocols: [TypeSyntax], in context: some MacroExpansionContext
     ) throws -> [ExtensionDeclSyntax] {
-      // Those that the struct states itself are not asked for.
+      // Conformances that the struct declares itself are not requested.
       guard !protocols.isEmpty, (try? EntityShape(composite: declaration, mark: node)) != nil else { return [] }
       let names = protocols.map(\.trimmedDescription).joined(separator: ", ")
       return [try ExtensionDeclSyntax("nonisolated extension \(type.trimmed): \(raw: names) {}")]

@@ -1,12 +1,10 @@
-// ConditionMacro: a closure over a class, which the compiler has checked as plain Swift, as the typed condition that a store is asked.
-
 #if Macros
   import SwiftDiagnostics
   import SwiftSyntax
   import SwiftSyntaxBuilder
   import SwiftSyntaxMacros
 
-  /// `#FetchCondition`.
+  /// `#FetchCondition`: converts a closure over a class, which the compiler has checked as plain Swift, to a typed condition for a fetch.
   struct ConditionMacro: ExpressionMacro {
     static func expansion(
       of node: some FreestandingMacroExpansionSyntax, in context: some MacroExpansionContext
@@ -22,21 +20,23 @@
     }
   }
 
-  /// Writes conditions over properties as conditions over their key paths: `$0.author?.name == "Ada"` becomes `_object[\.author][\.name] == "Ada"`.
+  /// Converts conditions over properties to conditions over their key paths: `$0.author?.name == "Ada"` becomes
+  /// `_object[\.author][\.name] == "Ada"`.
   ///
-  /// Each comparison is a statement of its own, and what joins them takes two named results: the compiler solves them one by one, however many they are.
+  /// Each comparison is a separate statement, and each logical operator combines two named results. The compiler type-checks them one at a
+  /// time, regardless of their number.
   struct ConditionTranslator {
-    /// What stands for the objects that closures are given, by the names that these have for them.
+    /// The replacements for closure parameters, by the parameters' names.
     private var objects: [String: String] = [:]
-    /// The statements of the closure that is being written.
+    /// The statements of the current closure.
     private var lines: [String] = []
     private var resultCount = 0
 
     // MARK: Closures
 
-    /// A closure over an object as one that makes a condition.
+    /// Converts a closure over an object to one that returns a condition.
     ///
-    /// - Parameter name: What stands for the object in it.
+    /// - Parameter name: The name of the object in the result.
     mutating func closure(_ closure: ClosureExprSyntax, named name: String) throws -> String {
       guard closure.statements.count == 1, let statement = closure.statements.first else {
         throw Mistake(at: closure, "write one expression; join several conditions with &&")
@@ -57,7 +57,7 @@
       return "{ \(name) -> FetchPredicate in\n\(body)\n}"
     }
 
-    /// What a closure calls the object that it is given.
+    /// Returns the name of a closure's parameter.
     private static func parameter(of closure: ClosureExprSyntax) throws -> String {
       guard let clause = closure.signature?.parameterClause else { return "$0" }
       if let list = clause.as(ClosureShorthandParameterListSyntax.self), list.count == 1, let name = list.first?.name.text { return name }
@@ -69,7 +69,7 @@
 
     // MARK: Conditions
 
-    /// The name of the result of a condition, whose statements are added.
+    /// Appends the statements of a condition, and returns the name of its result.
     private mutating func condition(_ expression: ExprSyntax) throws -> String {
       guard mentionsObject(expression) else { return result("FetchPredicate.constant(\(expression.trimmedDescription))") }
       let expression = Self.bare(expression)
@@ -91,9 +91,9 @@
 
     // MARK: Values
 
-    /// An expression that says the same of key paths.
+    /// Returns the equivalent expression over key paths.
     private mutating func value(_ expression: ExprSyntax) throws -> String {
-      // What speaks of no object is a value from around the condition.
+      // An expression without objects is a value captured from the surrounding code.
       guard mentionsObject(expression) else { return expression.trimmedDescription }
       let expression = Self.bare(expression)
       if let name = expression.as(DeclReferenceExprSyntax.self)?.baseName.text, let object = objects[name] { return object }
@@ -118,7 +118,7 @@
 
     private static let advice = "compare properties with values, or use a typed closure: Book.all.where { $0[\\.title].like(\"*sea*\") }"
 
-    /// What is no property behind a path, but says something of the value or the members there.
+    /// Members that are not properties in a key path but refer to the value or collection at its end.
     private static let ownMembers: Set<String> = ["count", "isEmpty", "first", "last", "rawValue"]
 
     private mutating func member(_ access: MemberAccessExprSyntax) throws -> String {
@@ -133,12 +133,12 @@
       Self.bare(expression).as(DeclReferenceExprSyntax.self).map { objects[$0.baseName.text] != nil } ?? false
     }
 
-    /// Calls of which a typed query has one of the same meaning, by their names and the labels of what they are given.
+    /// Calls with an equivalent in typed queries, by name and argument labels.
     private static let calls = [
       "hasPrefix(_:)": "hasPrefix", "starts(with:)": "hasPrefix", "hasSuffix(_:)": "hasSuffix", "contains(_:)": "contains",
       "lowercased()": "lowercased", "uppercased()": "uppercased",
     ]
-    /// Those that are given a closure over members.
+    /// Calls with a closure over the members of a collection.
     private static let memberCalls = [
       "contains": "any", "contains(where:)": "any", "allSatisfy": "all", "allSatisfy(_:)": "all", "filter": "where", "filter(_:)": "where",
     ]
@@ -149,7 +149,7 @@
       else { throw Mistake(at: call, "a store does not call functions; \(Self.advice)") }
       let name = access.declName.baseName.text
       guard mentionsObject(base) else {
-        // A list or range from around the condition.
+        // A list or range captured from the surrounding code.
         guard name == "contains", call.trailingClosure == nil, call.arguments.count == 1, let argument = call.arguments.first,
           argument.label == nil
         else { throw Mistake(at: call, "of values from around the condition only contains(_:) is asked; \(Self.advice)") }
@@ -177,7 +177,7 @@
     private static let operators = Set(mirrored.keys).union(["-", "/", "%", "??"])
 
     private static func name(of infix: InfixOperatorExprSyntax) -> String? {
-      // Objects are one where their IDs are.
+      // Objects are identical if their IDs are equal.
       switch infix.operator.as(BinaryOperatorExprSyntax.self)?.operator.text {
       case "===": "=="
       case "!==": "!="
@@ -201,7 +201,8 @@
 
     // MARK: Looking
 
-    /// An expression without parentheses, `?` and `!` around it, of which a store knows nothing: what is missing is missing.
+    /// Returns an expression without surrounding parentheses, `?`, and `!`, which have no meaning in a query: a missing value stays
+    /// missing.
     private static func bare(_ expression: ExprSyntax) -> ExprSyntax {
       if let tuple = expression.as(TupleExprSyntax.self), tuple.elements.count == 1, let element = tuple.elements.first,
         element.label == nil

@@ -1,14 +1,13 @@
-// EntityMacro+Members: what @Entity adds beside properties: mutators of to-many relationships, streams of large values, the calls of rules.
-
 #if Macros
   import SwiftSyntax
   import SwiftSyntaxBuilder
 
   extension EntityShape {
-    /// Where the class's own slots or to-many relationships begin, with a plus; empty for a class without another above.
+    /// Returns the start of the class's own slots or to-many relationships, followed by a plus sign; empty for a class without a
+    /// superentity.
     func base(_ part: String) -> String { superclass.map { "\($0).\(Self.layoutName($0)).\(part) + " } ?? "" }
 
-    /// The functions that change the to-many relationships; those that the class declares itself are left out.
+    /// The functions that change to-many relationships, except for those that the class declares itself.
     var mutators: [DeclSyntax] {
       properties.filter(\.isToMany).flatMap { property -> [DeclSyntax] in
         guard case .toMany(let isOrdered) = property.kind else { return [] }
@@ -46,7 +45,7 @@
       }
     }
 
-    /// The properties that stream the values that may lie outside their rows.
+    /// The properties that stream values that can be stored externally.
     var streams: [DeclSyntax] {
       properties.filter {
         $0.isAttribute && $0.options.contains("externalStorage") && $0.options.isDisjoint(with: ["transient", "derived"])
@@ -65,7 +64,7 @@
       }
     }
 
-    /// The overrides that call the class's rules; none where no attribute has one.
+    /// The overrides that call the class's validation functions; empty if no attribute has one.
     var rules: [DeclSyntax] {
       let ruled = properties.filter { $0.options.contains("validated") }
       guard !ruled.isEmpty else { return [] }

@@ -1,12 +1,10 @@
-// EntityMacro: what @Entity adds to a class: its entity, its place in the model, and accessors for its properties.
-
 #if Macros
   import SwiftDiagnostics
   import SwiftSyntax
   import SwiftSyntaxBuilder
   import SwiftSyntaxMacros
 
-  /// `@Entity`.
+  /// `@Entity`: adds the class's entity, its layout in the model, and accessors for its properties.
   struct EntityMacro: MemberMacro, MemberAttributeMacro, ExtensionMacro {
     static func expansion(
       of node: AttributeSyntax, providingMembersOf declaration: some DeclGroupSyntax, conformingTo protocols: [TypeSyntax],
@@ -93,7 +91,7 @@
         }
     }
 
-    /// The beginning of a member that every class of a tree has its own of.
+    /// Returns the beginning of a member that every class of a tree declares separately.
     private static func member(_ access: String, _ superclass: String?) -> String {
       "\(access)nonisolated \(superclass == nil ? "" : "override ")class "
     }
@@ -115,7 +113,7 @@
       of node: AttributeSyntax, attachedTo declaration: some DeclGroupSyntax, providingAttributesFor member: some DeclSyntaxProtocol,
       in context: some MacroExpansionContext
     ) throws -> [AttributeSyntax] {
-      // Mistakes are reported with the members.
+      // Errors are reported by the expansion of members.
       guard let variable = member.as(VariableDeclSyntax.self), !PropertyShape.marks(of: variable).isEmpty,
         let identifier = variable.bindings.first?.pattern.as(IdentifierPatternSyntax.self)?.identifier.text,
         let shape = try? EntityShape(entity: declaration, mark: node),
@@ -129,7 +127,7 @@
       of node: AttributeSyntax, attachedTo declaration: some DeclGroupSyntax, providingExtensionsOf type: some TypeSyntaxProtocol,
       conformingTo protocols: [TypeSyntax], in context: some MacroExpansionContext
     ) throws -> [ExtensionDeclSyntax] {
-      // A class below inherits the conformances.
+      // A subclass inherits the conformances.
       guard let shape = try? EntityShape(entity: declaration, mark: node), shape.superclass == nil else { return [] }
       let head = "nonisolated extension \(type.trimmed): EntityClass, TypedManagedObject, FetchKeyPathNaming, Identifiable"
       return [try ExtensionDeclSyntax("\(raw: head) {}")]
@@ -137,7 +135,7 @@
   }
 
   extension PropertyShape {
-    /// The property as a call of a declaration.
+    /// The property as a call that creates its description.
     var declaration: String {
       let more = arguments.isEmpty ? "" : ", " + arguments.joined(separator: ", ")
       let metatype = type.hasPrefix("any ") ? "(\(type)).self" : "\(type).self"

@@ -1,12 +1,10 @@
-// PropertyMacros: the marks of properties, and the accessors that they get.
-
 #if Macros
   import SwiftDiagnostics
   import SwiftSyntax
   import SwiftSyntaxBuilder
   import SwiftSyntaxMacros
 
-  /// `@Attribute`, `@Relationship` and `@FetchedProperty`: marks that `@Entity` and `@Composite` read.
+  /// `@Attribute`, `@Relationship`, and `@FetchedProperty`: attributes that `@Entity` and `@Composite` read.
   struct MarkerMacro: PeerMacro {
     static func expansion(
       of node: AttributeSyntax, providingPeersOf declaration: some DeclSyntaxProtocol, in context: some MacroExpansionContext
@@ -15,7 +13,7 @@
       guard declaration.is(VariableDeclSyntax.self) else {
         throw DiagnosticsError(diagnostics: [Mistake(at: node, "@\(mark) is for properties").diagnostic])
       }
-      // Outside of a type of the model the mark would say nothing.
+      // Outside of a type of the model, the attribute would have no effect.
       let owner = context.lexicalContext.first
       let attributes = owner?.as(ClassDeclSyntax.self)?.attributes ?? owner?.as(StructDeclSyntax.self)?.attributes ?? []
       let isModel = attributes.contains {
@@ -31,12 +29,12 @@
     }
   }
 
-  /// `@_EntityProperty`: the accessors of a property.
+  /// `@_EntityProperty`: generates the accessors of a property.
   struct EntityPropertyMacro: AccessorMacro {
     static func expansion(
       of node: AttributeSyntax, providingAccessorsOf declaration: some DeclSyntaxProtocol, in context: some MacroExpansionContext
     ) throws -> [AccessorDeclSyntax] {
-      // Mistakes of the property are reported with the class.
+      // Errors in the property are reported with the class.
       guard let variable = declaration.as(VariableDeclSyntax.self), case .argumentList(let list)? = node.arguments, list.count == 2,
         let layout = list.first?.expression.trimmedDescription, let index = list.last?.expression.trimmedDescription,
         let property = try? PropertyShape(variable)
@@ -51,9 +49,9 @@
       return ["get { \(get) }", "set { \(write("newValue", property, at: place)) }"]
     }
 
-    /// Reading a property.
+    /// Returns an expression that reads a property.
     ///
-    /// - Parameter object: The object with a dot; empty for `self`.
+    /// - Parameter object: The object followed by a dot; empty for `self`.
     static func read(_ property: PropertyShape, at place: String, of object: String = "") -> String {
       switch property.kind {
       case .value where property.isOptional: return "\(object)_optionalEntityValue(\(place))"
@@ -78,7 +76,7 @@
       }
     }
 
-    /// Writing a part of a composite.
+    /// Returns a statement that writes a part of a composite.
     static func writePart(_ value: String, _ property: PropertyShape, at place: String) -> String {
       switch property.kind {
       case .composite: "object._setComposite(\(value), at: \(place))"

@@ -1,11 +1,10 @@
-// CipherDataCommand: the command `cipherdata` from its arguments to its exit status.
 import ArgumentParser
 import CipherData
 import Foundation
 import StoreFiles
 
 extension Tool {
-  /// Parses arguments, runs the command, and tells errors on standard error in one line.
+  /// Parses the arguments, runs the command, and writes an error as one line to standard error.
   ///
   /// - Parameter arguments: The arguments without the program's name.
   /// - Returns: The exit status.
@@ -33,9 +32,9 @@ extension Tool {
     }
   }
 
-  /// Reads arguments, and does nothing.
+  /// Parses arguments without running a command.
   ///
-  /// - Returns: What is said to the user of arguments that make no sense, or that ask for help; nil where they name a command.
+  /// - Returns: The help text or the message about invalid arguments; `nil` if the arguments name a command.
   package static func objection(to arguments: [String]) -> String? {
     do {
       _ = try CipherDataCommand.parseAsRoot(arguments)
@@ -43,7 +42,9 @@ extension Tool {
     } catch { return CipherDataCommand.fullMessage(for: error) }
   }
 
-  /// The exit status where the process may open too few files to do anything, which is told on standard error; nil where there are enough.
+  /// Checks the limit of open files, and reports a limit that is too low on standard error.
+  ///
+  /// - Returns: The exit status if the process cannot open enough files; otherwise `nil`.
   package static func statusWithoutResources() -> Int32? {
     do throws(StoreAccessError) {
       try Descriptors.check(path: nil)
@@ -60,9 +61,9 @@ extension Tool {
 struct CipherDataCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "cipherdata",
-    abstract: "Encrypted object graphs in a file: create them, fill them, question them.",
+    abstract: "Create, fill, and query encrypted object graph stores.",
     discussion: """
-      A store is a SQLCipher database with the model inside it and its keys beside it (STORE.keys). The passphrase comes from \
+      A store is a SQLCipher database that contains its model; its keys are in a separate file (STORE.keys). The passphrase comes from \
       --passphrase-file, from the variable CIPHERDATA_PASSPHRASE, or from a prompt; never from an argument.
 
       \(ExitStatus.overview)

@@ -1,7 +1,6 @@
-// ManualCommand: `cipherdata manual`, by which Scripts/install makes the manual page.
 import ArgumentParser
 
-/// Prints the manual page.
+/// Prints the manual page. `Scripts/install` uses it to install the page.
 struct ManualCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "manual", abstract: "Print the manual page, for man.", shouldDisplay: false)
@@ -14,13 +13,13 @@ struct ManualCommand: ParsableCommand {
 }
 
 extension Tool {
-  /// The commands that people see.
+  /// Returns the tree of visible commands.
   package static func commandTree() throws -> CommandTree { try CommandTree(parserHelp: CipherDataCommand._dumpHelp()) }
 
-  /// The manual page, in the language of `man`.
+  /// Returns the manual page in roff.
   package static func manualPage() throws -> String { ManualPage.text(of: try commandTree(), version: version) }
 
-  /// What completes command lines in a shell: `bash`, `zsh` or `fish`; nil for another.
+  /// Returns the completion script for a shell: `bash`, `zsh`, or `fish`; `nil` for any other.
   package static func completions(for shell: String) -> String? {
     CompletionShell(rawValue: shell).map { CipherDataCommand.completionScript(for: $0) }
   }

@@ -1,11 +1,11 @@
-// ModelCodeGenerator: a model as the Swift source of its typed classes.
 public import Foundation
 public import ObjectModel
 
-/// Writes the typed classes of a model: for the build-tool plugin, which wants one file, and for `cipherdata generate`, which wants one a class.
+/// A generator for the typed classes of a model. The build-tool plugin generates one file; `cipherdata generate` generates one file per
+/// class.
 ///
-/// The same model and options give the same bytes, wherever and whenever they are written. All types and extensions are `nonisolated`: objects belong to
-/// their context's isolation, whatever the target's default is (Swift takes the word there since 6.1).
+/// The same model and options always produce the same bytes. All types and extensions are `nonisolated`, because objects belong to the
+/// isolation of their context, regardless of the target's default isolation (Swift 6.1 and later accept the modifier there).
 public struct ModelCodeGenerator: Sendable {
   private let model: CompiledModel
   private let name: String
@@ -14,24 +14,25 @@ public struct ModelCodeGenerator: Sendable {
   private let composites: CompositePlans
   private let versions: VersionPlan?
 
-  /// Prepares the classes of a model.
+  /// Creates a generator for a model.
   ///
   /// - Parameters:
   ///   - model: The model.
-  ///   - name: The model's name; the source has an enumeration `NameModel` with the model and its table of classes.
-  ///   - options: What the source is to look like.
-  /// - Throws: ``ModelValidationError`` with every mistake of the model, or ``CodeGenerationError``.
+  ///   - name: The name of the model. The source declares an enumeration `NameModel` with the model and its table of classes.
+  ///   - options: The options of the generated source.
+  /// - Throws: ``ModelValidationError`` with all errors of the model, or ``CodeGenerationError``.
   public init(model: ManagedObjectModel, name: String, options: CodeGenerationOptions = CodeGenerationOptions()) throws {
     try self.init(model, name, options, nil)
   }
 
-  /// Prepares the classes of a model file; of a bundle those of its current version, with the other versions beside them for migrations.
+  /// Creates a generator for a model file. For a bundle, the classes are those of its current version; the other versions are included for
+  /// migrations.
   ///
   /// - Parameters:
-  ///   - url: An `.xcdatamodeld` or `.xcdatamodel` bundle, or the `contents` of one.
-  ///   - name: The model's name; nil for the file's.
-  ///   - options: What the source is to look like.
-  /// - Throws: ``ModelFileError``, ``ModelValidationError`` with every mistake of the model, or ``CodeGenerationError``.
+  ///   - url: An `.xcdatamodeld` or `.xcdatamodel` bundle, or its `contents` file.
+  ///   - name: The name of the model; `nil` to use the name of its file.
+  ///   - options: The options of the generated source.
+  /// - Throws: ``ModelFileError``, ``ModelValidationError`` with all errors of the model, or ``CodeGenerationError``.
   @_optimize(none) public init(contentsOf url: URL, name: String? = nil, options: CodeGenerationOptions = CodeGenerationOptions()) throws {
     let name = name ?? url.deletingPathExtension().lastPathComponent
     if url.pathExtension == "xcdatamodeld" {
@@ -54,12 +55,12 @@ public struct ModelCodeGenerator: Sendable {
     self.name = SwiftText.plainIdentifier(name)
     self.options = options
     plans = try ClassPlans(self.model, options: options)
-    // A struct hides no type that the source uses: it gets another name.
+    // A struct is renamed if it would shadow a type that the source uses.
     self.versions = versions
     composites = CompositePlans(self.model, taken: Self.usedNames.union(plans.ownNames))
   }
 
-  /// The name of the enumeration that holds the model; a class of the same name makes it longer.
+  /// The name of the enumeration that contains the model, extended if a class has the same name.
   private var modelName: String {
     let taken = ownNames.union(ShadowedNames.ofLibrary)
     var result = name + "Model"
@@ -67,26 +68,26 @@ public struct ModelCodeGenerator: Sendable {
     return result
   }
 
-  /// The names of the source's own classes and structs.
+  /// The names of the generated classes and structs.
   private var ownNames: Set<String> { plans.ownNames.union(composites.plans.map { ShadowedNames.plain($0.typeName) }) }
-  /// The names of all types that the source declares for the whole module.
+  /// The names of all types that the source declares at module level.
   private var declaredNames: Set<String> {
     ownNames.union(plans.plans.map { ShadowedNames.plain($0.declaredName) }).union([modelName])
   }
 
-  /// Everything in one file.
+  /// Returns the whole source as one file.
   ///
-  /// - Throws: ``CodeGenerationError`` when an attribute's value class is no Swift type.
+  /// - Throws: ``CodeGenerationError`` if an attribute's value class is not a valid Swift type.
   public func source() throws(CodeGenerationError) -> String {
     try Self.source(of: [self], fileName: "\(name)+ManagedObjects.swift")
   }
 
-  /// The classes of several models in one file.
+  /// Returns the classes of several models as one file.
   ///
   /// - Parameters:
   ///   - generators: The generators of the models.
   ///   - fileName: The name of the file.
-  /// - Throws: ``CodeGenerationError`` when an attribute's value class is no Swift type, or two models have the same name.
+  /// - Throws: ``CodeGenerationError`` if an attribute's value class is not a valid Swift type, or two models have the same name.
   @_optimize(none) public static func source(of generators: [ModelCodeGenerator], fileName: String) throws(CodeGenerationError) -> String {
     var imports = ImportLines()
     var text = ""
@@ -116,9 +117,9 @@ public struct ModelCodeGenerator: Sendable {
     return (body.text, needs)
   }
 
-  /// One file for the model, one for each kind of composite value and one for each class.
+  /// Returns one file for the model, one for each composite, and one for each class.
   ///
-  /// - Throws: ``CodeGenerationError`` when an attribute's value class is no Swift type.
+  /// - Throws: ``CodeGenerationError`` if an attribute's value class is not a valid Swift type.
   @_optimize(none) public func files() throws(CodeGenerationError) -> [GeneratedFile] {
     var result: [GeneratedFile] = []
     var emitter = SwiftEmitter()
@@ -158,13 +159,13 @@ public struct ModelCodeGenerator: Sendable {
       modelName: modelName)
   }
 
-  /// Types of Swift and Foundation that the source uses.
+  /// The names of types of Swift and Foundation that the source uses.
   private static let usedNames: Set<String> = [
     "Set", "Array", "Range", "Int", "Int16", "Int32", "Int64", "Double", "Float", "Bool", "String", "Decimal", "Date", "Data", "UUID",
     "URL",
   ]
 
-  /// Those that a class of the model hides.
+  /// Those that a class of the model shadows.
   private var hiddenNames: Set<String> { Self.usedNames.intersection(plans.ownNames) }
 
   private func head(of file: String, _ needs: ImportNeeds) -> String {

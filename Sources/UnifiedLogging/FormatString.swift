@@ -1,13 +1,11 @@
-// FormatString: the formats of os_log with their arguments.
 import Foundation
 
-/// A format of `os_log`: C's conversions with a width, a precision and options such as `%{public}@`.
+/// A format of `os_log`: C conversions with a width, a precision, and options such as `%{public}@`.
 struct FormatString {
   private let format: [Unicode.Scalar]
 
   init(_ format: String) { self.format = Array(format.unicodeScalars) }
 
-  /// One conversion.
   private struct Conversion {
     var options: Set<String> = []
     var flags = ""
@@ -16,14 +14,14 @@ struct FormatString {
     var letter: Unicode.Scalar = "@"
   }
 
-  /// The arguments that are left.
+  /// The remaining arguments.
   private struct Arguments {
     var rest: ArraySlice<Any?>
 
     mutating func next() -> Any? { rest.popFirst().map { $0 ?? "(null)" } }
   }
 
-  /// Returns the text with the arguments in their places.
+  /// Returns the text with the arguments inserted.
   func text(_ arguments: [Any?]) -> String {
     var (result, position) = ("", 0)
     var arguments = Arguments(rest: arguments[...])
@@ -45,7 +43,7 @@ struct FormatString {
     return result
   }
 
-  /// Reads a conversion behind its percent sign.
+  /// Parses a conversion after its percent sign.
   private func conversion(_ position: inout Int, _ arguments: inout Arguments) -> Conversion? {
     var conversion = Conversion()
     if position < format.count, format[position] == "{", let end = format[position...].firstIndex(of: "}") {
@@ -80,7 +78,7 @@ struct FormatString {
       digits.unicodeScalars.append(format[position])
       position += 1
     }
-    // A width without bounds would fill the memory.
+    // An unlimited width could exhaust memory.
     return digits.isEmpty ? nil : min(Int(digits) ?? 1000, 1000)
   }
 
@@ -140,7 +138,7 @@ struct FormatString {
     return conversion.flags.contains("-") ? text + blanks : blanks + text
   }
 
-  /// An integer with its sign, and as the bits of its type.
+  /// Returns an integer with its sign, and as the bit pattern of its type.
   private func integer(_ argument: Any) -> (signed: Int64, unsigned: UInt64)? {
     func parts(_ number: some FixedWidthInteger) -> (Int64, UInt64) {
       let mask = number.bitWidth < 64 ? (UInt64(1) << UInt64(number.bitWidth)) - 1 : .max

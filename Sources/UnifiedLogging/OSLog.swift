@@ -1,8 +1,7 @@
-// OSLog: the destination of messages, and the functions os_log, which write them.
 public import Foundation
 package import Logging
 
-/// The destination of the messages of one part of an application.
+/// A log object for one part of an application.
 ///
 /// ```swift
 /// let storage = OSLog(subsystem: "org.example.library", category: "storage")
@@ -11,7 +10,7 @@ package import Logging
 ///
 /// The subsystem is the label of a swift-log logger, and the category is in its metadata under `category`.
 public final class OSLog: NSObject, Sendable {
-  /// A category that Apple's tools know.
+  /// A category with a meaning for Apple's tools.
   public struct Category: RawRepresentable, Hashable, Sendable {
     /// The category's name.
     public let rawValue: String
@@ -19,18 +18,18 @@ public final class OSLog: NSObject, Sendable {
     public init(rawValue: String) { self.rawValue = rawValue }
     /// Points in time.
     public static let pointsOfInterest = Category(rawValue: "PointsOfInterest")
-    /// Events that are recorded while a tool traces.
+    /// Events that are recorded while a tool is tracing.
     public static let dynamicTracing = Category(rawValue: "DynamicTracing")
-    /// Events with a stack that are recorded while a tool traces.
+    /// Events with a stack trace that are recorded while a tool is tracing.
     public static let dynamicStackTracing = Category(rawValue: "DynamicStackTracing")
   }
 
-  /// The destination of messages without a subsystem: its label is the name of the process.
+  /// The log for messages without a subsystem. Its label is the name of the process.
   public static let `default` = OSLog(.logger(Logging.Logger(label: ProcessInfo.processInfo.processName)))
-  /// A destination that discards messages.
+  /// A log that discards messages.
   public static let disabled = OSLog(.none)
 
-  /// What takes the messages of a level and of higher ones. Tests have one of their own.
+  /// The receiver of messages at or above a level. Tests use a closure.
   private enum Destination {
     case none
     case logger(Logging.Logger)
@@ -44,19 +43,19 @@ public final class OSLog: NSObject, Sendable {
     self.init(.sink(minimum: minimum, sink))
   }
 
-  /// Creates the destination of a part of an application.
+  /// Creates a log for a subsystem and a category.
   public convenience init(subsystem: String, category: String) {
     var logger = Logging.Logger(label: subsystem)
     logger[metadataKey: "category"] = "\(category)"
     self.init(.logger(logger))
   }
 
-  /// Creates the destination of a part of an application for a category that Apple's tools know.
+  /// Creates a log for a subsystem and a category with a meaning for Apple's tools.
   public convenience init(subsystem: String, category: Category) {
     self.init(subsystem: subsystem, category: category.rawValue)
   }
 
-  /// Whether messages of a level are written.
+  /// Returns whether messages at a level are written.
   public func isEnabled(type: OSLogType) -> Bool { isEnabled(type.level) }
 
   private func isEnabled(_ level: Logging.Logger.Level) -> Bool {
@@ -78,14 +77,15 @@ public final class OSLog: NSObject, Sendable {
   }
 }
 
-/// Writes a message by a format and arguments.
+/// Writes a message with a format and arguments.
 ///
-/// The arguments may be of any type, since strings, errors and most objects are no `CVarArg` on Linux. Numbers are shown, and objects and strings are `<private>`, unless the format says otherwise: `%{public}@`, `%{private}d`.
+/// The arguments can be of any type, because strings, errors, and most objects do not conform to `CVarArg` on Linux. Numbers are shown, and
+/// objects and strings are `<private>`, unless the format specifies otherwise: `%{public}@`, `%{private}d`.
 ///
 /// - Parameters:
 ///   - message: The format.
 ///   - dso: Ignored.
-///   - log: The destination.
+///   - log: The log.
 ///   - type: The level.
 ///   - args: The arguments.
 public func os_log(
@@ -94,12 +94,12 @@ public func os_log(
   log.write(type.level) { FormatString(message.description).text(args) }
 }
 
-/// Writes a message of a level by a format and arguments.
+/// Writes a message at a level with a format and arguments.
 ///
 /// - Parameters:
 ///   - type: The level.
 ///   - dso: Ignored.
-///   - log: The destination.
+///   - log: The log.
 ///   - message: The format.
 ///   - args: The arguments.
 public func os_log(
@@ -112,11 +112,11 @@ public func os_log(
 @_disfavoredOverload
 public func os_log(_ message: OSLogMessage) { OSLog.default.write(OSLogType.default.level) { message.text } }
 
-/// Writes a message of a level with interpolations.
+/// Writes a message at a level with interpolations.
 ///
 /// - Parameters:
 ///   - logLevel: The level.
-///   - log: The destination.
+///   - log: The log.
 ///   - message: The message.
 @_disfavoredOverload
 public func os_log(_ logLevel: OSLogType, log: OSLog = .default, _ message: OSLogMessage) { log.write(logLevel.level) { message.text } }

@@ -1,7 +1,6 @@
-// OSLogFormatting: how values of a message are written.
 import Foundation
 
-/// How an integer is written.
+/// The format of an integer.
 public struct OSLogIntegerFormatting: Sendable {
   enum Base: Int { case octal = 8, decimal = 10, hexadecimal = 16 }
   var base = Base.decimal
@@ -29,8 +28,8 @@ public struct OSLogIntegerFormatting: Sendable {
   /// - Parameters:
   ///   - explicitPositiveSign: Whether positive numbers have a sign.
   ///   - includePrefix: Whether numbers begin with `0x`.
-  ///   - uppercase: Whether letters are capitals.
-  ///   - minDigits: The smallest number of digits.
+  ///   - uppercase: Whether letters are uppercase.
+  ///   - minDigits: The minimum number of digits.
   public static func hex(
     explicitPositiveSign: Bool = false, includePrefix: Bool = false, uppercase: Bool = false, minDigits: Int = 0
   ) -> OSLogIntegerFormatting {
@@ -44,7 +43,7 @@ public struct OSLogIntegerFormatting: Sendable {
   ///   - explicitPositiveSign: Whether positive numbers have a sign.
   ///   - includePrefix: Whether numbers begin with `0o`.
   ///   - uppercase: Ignored.
-  ///   - minDigits: The smallest number of digits.
+  ///   - minDigits: The minimum number of digits.
   public static func octal(
     explicitPositiveSign: Bool = false, includePrefix: Bool = false, uppercase: Bool = false, minDigits: Int = 0
   ) -> OSLogIntegerFormatting {
@@ -60,7 +59,7 @@ public struct OSLogIntegerFormatting: Sendable {
   }
 }
 
-/// How a floating-point number is written.
+/// The format of a floating-point number.
 public struct OSLogFloatFormatting: Sendable {
   private enum Notation: String { case fixed = "f", exponential = "e", hybrid = "g", hex = "a" }
   private var notation = Notation.fixed
@@ -68,42 +67,42 @@ public struct OSLogFloatFormatting: Sendable {
   private var explicitPositiveSign = false
   private var uppercase = false
 
-  /// Six digits behind the point.
+  /// Fixed notation with six digits after the decimal point.
   public static var fixed: OSLogFloatFormatting { OSLogFloatFormatting() }
-  /// With an exponent.
+  /// Exponential notation.
   public static var exponential: OSLogFloatFormatting { OSLogFloatFormatting(notation: .exponential) }
-  /// The shorter of the two.
+  /// The shorter one of fixed and exponential notation.
   public static var hybrid: OSLogFloatFormatting { OSLogFloatFormatting(notation: .hybrid) }
   /// Hexadecimal digits.
   public static var hex: OSLogFloatFormatting { OSLogFloatFormatting(notation: .hex) }
-  /// Digits behind the point.
+  /// Fixed notation.
   ///
   /// - Parameters:
-  ///   - precision: How many digits.
+  ///   - precision: The number of digits after the decimal point.
   ///   - explicitPositiveSign: Whether positive numbers have a sign.
-  ///   - uppercase: Whether letters are capitals.
+  ///   - uppercase: Whether letters are uppercase.
   public static func fixed(
     precision: Int = 6, explicitPositiveSign: Bool = false, uppercase: Bool = false
   ) -> OSLogFloatFormatting {
     OSLogFloatFormatting(precision: precision, explicitPositiveSign: explicitPositiveSign, uppercase: uppercase)
   }
-  /// With an exponent.
+  /// Exponential notation.
   ///
   /// - Parameters:
-  ///   - precision: How many digits behind the point.
+  ///   - precision: The number of digits after the decimal point.
   ///   - explicitPositiveSign: Whether positive numbers have a sign.
-  ///   - uppercase: Whether letters are capitals.
+  ///   - uppercase: Whether letters are uppercase.
   public static func exponential(
     precision: Int = 6, explicitPositiveSign: Bool = false, uppercase: Bool = false
   ) -> OSLogFloatFormatting {
     OSLogFloatFormatting(notation: .exponential, precision: precision, explicitPositiveSign: explicitPositiveSign, uppercase: uppercase)
   }
-  /// The shorter of the two.
+  /// The shorter one of fixed and exponential notation.
   ///
   /// - Parameters:
-  ///   - precision: How many digits.
+  ///   - precision: The number of significant digits.
   ///   - explicitPositiveSign: Whether positive numbers have a sign.
-  ///   - uppercase: Whether letters are capitals.
+  ///   - uppercase: Whether letters are uppercase.
   public static func hybrid(
     precision: Int = 6, explicitPositiveSign: Bool = false, uppercase: Bool = false
   ) -> OSLogFloatFormatting {
@@ -112,13 +111,13 @@ public struct OSLogFloatFormatting: Sendable {
 
   func text(_ number: Double) -> String {
     let letter = uppercase ? notation.rawValue.uppercased() : notation.rawValue
-    // A precision without bounds would fill the memory.
+    // An unlimited precision could exhaust memory.
     let digits = precision.map { ".\(min(max(0, $0), 100))" } ?? ""
     return String(format: "%\(explicitPositiveSign ? "+" : "")\(digits)\(letter)", number)
   }
 }
 
-/// The words for a Boolean.
+/// The text of a Boolean.
 public enum OSLogBoolFormat: Sendable {
   /// `true` and `false`.
   case truth
@@ -126,18 +125,18 @@ public enum OSLogBoolFormat: Sendable {
   case answer
 }
 
-/// The columns that a value fills.
+/// The alignment and minimum width of a value.
 public struct OSLogStringAlignment: Sendable {
   private var columns = 0
   private var isLeft = false
 
-  /// As many as the value has.
+  /// No minimum width.
   public static var none: OSLogStringAlignment { OSLogStringAlignment() }
-  /// The value is followed by blanks.
+  /// Left-aligned, padded with trailing spaces.
   public static func left(columns: @autoclosure @escaping () -> Int) -> OSLogStringAlignment {
     OSLogStringAlignment(columns: columns(), isLeft: true)
   }
-  /// The value follows blanks.
+  /// Right-aligned, padded with leading spaces.
   public static func right(columns: @autoclosure @escaping () -> Int) -> OSLogStringAlignment {
     OSLogStringAlignment(columns: columns())
   }

@@ -1,6 +1,4 @@
-// OSLogMessage: a message with interpolations, whose values are computed only if the message is written.
-
-/// A message with interpolations.
+/// A message with interpolations, whose values are computed only if the message is written.
 ///
 /// ```swift
 /// logger.debug("\(path, align: .left(columns: 40), privacy: .public) \(size, format: .hex(includePrefix: true))")
@@ -17,7 +15,7 @@ public struct OSLogMessage: ExpressibleByStringInterpolation, ExpressibleByStrin
     self.interpolation = interpolation
   }
 
-  /// The message as it is written.
+  /// The formatted message.
   package var text: String { interpolation.parts.reduce(into: "") { $0 += $1() } }
 }
 
@@ -39,8 +37,8 @@ public struct OSLogInterpolation: StringInterpolationProtocol {
   ///
   /// - Parameters:
   ///   - number: The integer.
-  ///   - format: How it is written.
-  ///   - align: The columns that it fills.
+  ///   - format: Its format.
+  ///   - align: Its alignment.
   ///   - privacy: Whether it is shown.
   public mutating func appendInterpolation<T: FixedWidthInteger>(
     _ number: @autoclosure @escaping () -> T, format: OSLogIntegerFormatting = .decimal, align: OSLogStringAlignment = .none,
@@ -53,8 +51,8 @@ public struct OSLogInterpolation: StringInterpolationProtocol {
   ///
   /// - Parameters:
   ///   - number: The number.
-  ///   - format: How it is written.
-  ///   - align: The columns that it fills.
+  ///   - format: Its format.
+  ///   - align: Its alignment.
   ///   - privacy: Whether it is shown.
   public mutating func appendInterpolation(
     _ number: @autoclosure @escaping () -> Double, format: OSLogFloatFormatting = .fixed, align: OSLogStringAlignment = .none,
@@ -67,8 +65,8 @@ public struct OSLogInterpolation: StringInterpolationProtocol {
   ///
   /// - Parameters:
   ///   - number: The number.
-  ///   - format: How it is written.
-  ///   - align: The columns that it fills.
+  ///   - format: Its format.
+  ///   - align: Its alignment.
   ///   - privacy: Whether it is shown.
   public mutating func appendInterpolation(
     _ number: @autoclosure @escaping () -> Float, format: OSLogFloatFormatting = .fixed, align: OSLogStringAlignment = .none,
@@ -81,7 +79,7 @@ public struct OSLogInterpolation: StringInterpolationProtocol {
   ///
   /// - Parameters:
   ///   - boolean: The Boolean.
-  ///   - format: Its words.
+  ///   - format: Its format.
   ///   - privacy: Whether it is shown.
   public mutating func appendInterpolation(
     _ boolean: @autoclosure @escaping () -> Bool, format: OSLogBoolFormat = .truth, privacy: OSLogPrivacy = .auto
@@ -98,7 +96,7 @@ public struct OSLogInterpolation: StringInterpolationProtocol {
   ///
   /// - Parameters:
   ///   - argumentString: The string.
-  ///   - align: The columns that it fills.
+  ///   - align: Its alignment.
   ///   - privacy: Whether it is shown.
   public mutating func appendInterpolation(
     _ argumentString: @autoclosure @escaping () -> String, align: OSLogStringAlignment = .none, privacy: OSLogPrivacy = .auto
@@ -110,7 +108,7 @@ public struct OSLogInterpolation: StringInterpolationProtocol {
   ///
   /// - Parameters:
   ///   - value: The value.
-  ///   - align: The columns that it fills.
+  ///   - align: The alignment of its description.
   ///   - privacy: Whether it is shown.
   @_disfavoredOverload
   public mutating func appendInterpolation<T: CustomStringConvertible>(
@@ -132,7 +130,7 @@ public struct OSLogInterpolation: StringInterpolationProtocol {
   ///
   /// - Parameters:
   ///   - value: The type.
-  ///   - align: The columns that it fills.
+  ///   - align: The alignment of its name.
   ///   - privacy: Whether it is shown.
   public mutating func appendInterpolation(
     _ value: @autoclosure @escaping () -> any Any.Type, align: OSLogStringAlignment = .none, privacy: OSLogPrivacy = .auto

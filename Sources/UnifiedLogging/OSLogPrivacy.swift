@@ -1,12 +1,10 @@
-// OSLogPrivacy: which values of a message are shown.
-
-/// Whether a value of a message is shown.
+/// The privacy of a value in a message.
 public struct OSLogPrivacy: Sendable, Hashable {
-  /// What stands in the place of a value that is not shown.
+  /// The replacement for a value that is not shown.
   public enum Mask: Sendable, Hashable {
     /// `<private>`.
     case none
-    /// A hash, by which equal values of one process are recognized.
+    /// A hash, which is equal for equal values within a process.
     case hash
   }
 
@@ -23,22 +21,22 @@ public struct OSLogPrivacy: Sendable, Hashable {
   public static var `private`: OSLogPrivacy { OSLogPrivacy(.hidden) }
   /// The value is not shown.
   public static var sensitive: OSLogPrivacy { OSLogPrivacy(.hidden) }
-  /// Numbers are shown, and strings and objects have a mask.
+  /// Numbers are shown; strings and objects are masked.
   public static func auto(mask: Mask) -> OSLogPrivacy { OSLogPrivacy(.automatic, mask) }
-  /// The value has a mask.
+  /// The value is masked.
   public static func `private`(mask: Mask) -> OSLogPrivacy { OSLogPrivacy(.hidden, mask) }
-  /// The value has a mask.
+  /// The value is masked.
   public static func sensitive(mask: Mask) -> OSLogPrivacy { OSLogPrivacy(.hidden, mask) }
 
-  /// Returns what the message has of a value.
+  /// Returns the text of a value as it appears in the message.
   ///
   /// - Parameters:
-  ///   - isNumber: Whether the value is a number, which is shown unless its privacy says otherwise.
-  ///   - value: The value's text, which is not computed unless it is used.
+  ///   - isNumber: Whether the value is a number, which is shown by default.
+  ///   - value: The value's text, computed only if needed.
   func text(isNumber: Bool, _ value: () -> String) -> String {
     if kind == .shown || kind == .automatic && isNumber { return value() }
     guard mask == .hash else { return "<private>" }
-    // The seed of hashes is random in each process, so that values cannot be looked up by their hashes.
+    // The hash seed is random in each process, so that values cannot be looked up by their hashes.
     var hasher = Hasher()
     hasher.combine(value())
     return "<mask.hash: '\(String(UInt(bitPattern: hasher.finalize()), radix: 16))'>"

@@ -1,17 +1,16 @@
-// OSLogType: the levels of messages.
 import Logging
 
 /// The level of a message.
 public struct OSLogType: RawRepresentable, Hashable, Sendable {
-  /// The level's number in Apple's system.
+  /// The raw value of the level on Apple's systems.
   public let rawValue: UInt8
 
-  /// Creates a level from its number.
+  /// Creates a level from its raw value.
   public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-  /// A message that is worth keeping: swift-log's `notice`.
+  /// A message that should be kept: swift-log's `notice`.
   public static let `default` = OSLogType(rawValue: 0x00)
-  /// A message that is helpful, and not essential.
+  /// A helpful but not essential message.
   public static let info = OSLogType(rawValue: 0x01)
   /// A message for development.
   public static let debug = OSLogType(rawValue: 0x02)

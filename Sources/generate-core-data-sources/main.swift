@@ -1,8 +1,8 @@
-// generate-core-data-sources: the tool of the plugin CoreDataSources; it writes what a module's managed declarations find at link time.
+// The tool of the build plugin CoreDataSources. It generates the symbols to which a module's `@NSManaged` declarations are linked.
 import AccessorSymbols
 import Foundation
 
-/// What the command line asks for: the module, and those that it depends on, each with its sources.
+/// The parsed command line: the module and its dependencies, each with its sources.
 struct SourceArguments {
   var modules: [(name: String, sources: [String], models: [String])] = []
   var output = ""
@@ -10,7 +10,7 @@ struct SourceArguments {
   static let usage =
     "usage: generate-core-data-sources --output FILE --module NAME [--source FILE | --model BUNDLE]... [--module NAME ...]..."
 
-  /// Reads the arguments; nil when they make no sense.
+  /// Parses the arguments; `nil` if they are invalid.
   init?(_ arguments: [String]) {
     var rest = arguments[...]
     while let flag = rest.popFirst() {
@@ -37,7 +37,7 @@ func fail(_ message: String, _ code: Int32) -> Never {
 }
 
 guard let arguments = SourceArguments(Array(CommandLine.arguments.dropFirst())) else { fail(SourceArguments.usage, 64) }
-/// The classes that the models of a module have generated.
+/// Returns the generated classes of a module's models.
 func classes(of models: [String]) -> [EntityClassSource] {
   models.map { path in
     let url = URL(fileURLWithPath: path)

@@ -1,9 +1,9 @@
-// generate-managed-objects: the build-tool plugin's tool; it writes the typed classes of a target's models into one file.
+// The tool of the build plugin GenerateManagedObjects. It generates the typed classes of a target's models as one file.
 import Foundation
 import ModelCodeGeneration
 import ObjectModel
 
-/// What the command line asks for.
+/// The parsed command line.
 struct Arguments {
   var model: String?
   var configuration: String?
@@ -20,7 +20,7 @@ struct Arguments {
            [--module MODULE] [--planned FILE]...
     """
 
-  /// Reads the arguments; nil when they make no sense.
+  /// Parses the arguments; `nil` if they are invalid.
   init?(_ arguments: [String]) {
     var rest = arguments[...]
     while let flag = rest.popFirst() {
@@ -51,12 +51,12 @@ func fail(_ message: String, _ code: Int32) -> Never {
   exit(code)
 }
 
-/// The position of an entity or a property in a model's file, as `path:line:column`.
+/// Returns the position of an entity or a property in a model file as `path:line:column`.
 func place(in url: URL, _ entity: String?, _ property: String?) -> String {
   (try? ModelFileLocations(ofModelAt: url))?.location(entity: entity, property: property).description ?? url.path
 }
 
-/// Reads a model. Build systems read `path:line:column: error: reason`.
+/// Reads a model. Errors have the form that build systems parse: `path:line:column: error: reason`.
 func generator(of url: URL, name: String?, _ options: CodeGenerationOptions) -> ModelCodeGenerator {
   do {
     return try ModelCodeGenerator(contentsOf: url, name: name, options: options)
@@ -73,7 +73,7 @@ func generator(of url: URL, name: String?, _ options: CodeGenerationOptions) -> 
   }
 }
 
-/// Reports what is likely a mistake in a model's file. What cannot be read at all is reported where the model is read.
+/// Reports likely mistakes in a model file. Errors of reading the file are reported where the model is read.
 func tellFindings(in url: URL, areMistakes: Bool) {
   guard let findings = try? ModelFileLint.findings(inModelAt: url), !findings.isEmpty else { return }
   let kind = areMistakes ? "error" : "warning"
@@ -81,7 +81,7 @@ func tellFindings(in url: URL, areMistakes: Bool) {
   if areMistakes { fail(lines, 65) } else { say(lines) }
 }
 
-/// The models of a configuration file.
+/// Returns the generators for the models of a configuration file.
 func generators(_ file: String, package: String, _ arguments: Arguments) -> [(file: URL, generator: ModelCodeGenerator)] {
   guard let data = FileManager.default.contents(atPath: file) else { fail("\(file): error: the file cannot be read", 66) }
   let configuration: PluginConfiguration
@@ -117,7 +117,7 @@ if let configuration = arguments.configuration, let package = arguments.package 
 }
 do {
   let source = Data(try ModelCodeGenerator.source(of: made.map(\.generator), fileName: file.lastPathComponent).utf8)
-  // What has not changed is not compiled again.
+  // An unchanged file is not written, so that it is not compiled again.
   if FileManager.default.contents(atPath: output) != source {
     try FileManager.default.createDirectory(at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
     try FileReplacement.write(source, to: file)

@@ -6,7 +6,7 @@ final class PublishingRuleTests: XCTestCase {
   /// The files that make stores write, with the call by which each publishes the change.
   private static let writers: [String: String] = [
     "Sources/ObjectStore/Coordinator/PersistentStoreCoordinator+Requests.swift": "publish",
-    "Sources/ObjectStore/Coordinator/PersistentStore+Publishing.swift": "tell",
+    "Sources/ObjectStore/Coordinator/PersistentStore+Publishing.swift": "notify",
     "Sources/ObjectStore/Coordinator/PersistentStoreCoordinator+Batch.swift": "publish",
     "Sources/ObjectStore/Coordinator/BatchChunkWriter.swift": "publishes",
   ]
@@ -19,7 +19,7 @@ final class PublishingRuleTests: XCTestCase {
   func testStoreWritesOccurOnlyInFilesThatPublishThem() {
     for (file, text) in Repository.sources where !Self.exempt.contains(file) && Self.writers[file] == nil {
       for (number, line) in text.code.enumerated() where Self.calls.contains(where: line.contains) {
-        XCTFail("\(file):\(number + 1) makes a store write past the coordinator, so that nobody hears of it")
+        XCTFail("\(file):\(number + 1) writes to a store without publishing the changes")
       }
     }
   }
@@ -27,8 +27,8 @@ final class PublishingRuleTests: XCTestCase {
   func testFilesThatWriteToStoresPublishTheChanges() throws {
     for (file, word) in Self.writers {
       let text = try XCTUnwrap(Repository.sources.first { $0.file == file }?.text, "\(file) has moved")
-      XCTAssertTrue(text.code.contains { line in Self.calls.contains(where: line.contains) }, "\(file) makes no store write any more")
-      XCTAssertFalse(text.lines(containing: word).isEmpty, "\(file) tells nobody of what it writes")
+      XCTAssertTrue(text.code.contains { line in Self.calls.contains(where: line.contains) }, "\(file) no longer writes to a store")
+      XCTAssertFalse(text.lines(containing: word).isEmpty, "\(file) does not publish what it writes")
     }
   }
 }

@@ -108,7 +108,7 @@ final class HistoryCommandTests: XCTestCase {
     XCTAssertTrue(table.output.contains("tags +1"), table.output)
     XCTAssertTrue(table.output.contains("delete"), table.output)
     XCTAssertTrue(table.output.contains("(anything)"), table.output)
-    XCTAssertTrue(table.error.contains("the place behind the last is "), table.error)
+    XCTAssertTrue(table.error.contains("the last token is "), table.error)
   }
 
   func testInvalidTokensAreInvalidData() async throws {

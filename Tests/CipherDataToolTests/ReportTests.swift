@@ -80,7 +80,7 @@ final class ReportTests: XCTestCase {
     XCTAssertEqual(after.logPageLimit, 1_000)
     XCTAssertNotNil(after.logModified)
     let page = try fixture.run(["report", "test.store", "-o", "-"]).output
-    for text in ["<h2>Log</h2>", "commits since the log was last begun anew", "% of the database", "Pages in the log"] {
+    for text in ["<h2>Log</h2>", "commits since the log was last restarted", "% of the database", "Pages in the log"] {
       XCTAssertTrue(page.contains(text), text)
     }
   }

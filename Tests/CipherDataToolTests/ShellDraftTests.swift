@@ -102,7 +102,7 @@ final class ShellDraftTests: XCTestCase {
     let fixture = try await ToolFixture.withPackages()
     let result = try fixture.run(["shell", "test.store"], input: "begin\ndelete Package --where name == 'zsh'\n")
     XCTAssertEqual(result.status, 0)
-    XCTAssertTrue(result.error.contains("were not saved"), result.error)
+    XCTAssertTrue(result.error.contains("are discarded"), result.error)
     XCTAssertEqual(try count(fixture, "name == 'zsh'"), "1\n")
   }
 
@@ -127,7 +127,7 @@ final class ShellDraftTests: XCTestCase {
     let result = try fixture.run(["shell", "test.store"], input: input)
     XCTAssertEqual(result.status, 64)
     XCTAssertEqual(
-      result.error, "cipherdata: line 3: A draft is open. Use save or discard first, or begin --nested for a draft over it.\n")
+      result.error, "cipherdata: line 3: A draft is open. Use save or discard first, or begin --nested for a draft inside it.\n")
     XCTAssertEqual(result.output, "1\n1\n0\n1\n1\n0\n0\n0\n")
   }
 

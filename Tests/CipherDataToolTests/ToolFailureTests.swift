@@ -58,7 +58,7 @@ final class ToolFailureTests: XCTestCase {
         #"{"$entity": "Package", "tags": [{"nmae": "a"}]}"#,
         "line 1: Package.tags[0].nmae: The entity has no such property; did you mean “name”?"
       ),
-      (#"{"$entity": "Package", "section": {"$entity": "Tag"}}"#, "line 1: Package.section.$entity: The entity named is neither"),
+      (#"{"$entity": "Package", "section": {"$entity": "Tag"}}"#, "line 1: Package.section.$entity: The entity is neither"),
     ] {
       try assert(fixture, ["import", "test.store"], ends: 65, saying: advice, input: line + "\n")
     }

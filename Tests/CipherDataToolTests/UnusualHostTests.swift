@@ -134,7 +134,7 @@ final class UnusualHostTests: XCTestCase {
     let result = try fixture.run(
       ["--model", model], through: ["/bin/sh", "-c", "exec \"$1\" create \"$(printf 'a\\377b.store')\" \"$2\" \"$3\" \"$4\" \"$5\"", "sh"])
     XCTAssertEqual(result.status, 64)
-    XCTAssertTrue(result.error.contains("is no UTF-8"), result.error)
+    XCTAssertTrue(result.error.contains("is not UTF-8"), result.error)
     XCTAssertEqual(try names(fixture), before)
     // A folder with such a name does not lead to files elsewhere.
     let elsewhere = try fixture.run(

@@ -1,19 +1,16 @@
-// ManagedAccessors: the accessors that the managed declarations of a module need.
-
-/// A property or method with `@NSManaged`, with the symbols by which the compiler's code calls it.
+/// A property or method with `@NSManaged` and the symbols by which compiled code calls it.
 package struct ManagedAccessor: Sendable {
   package enum Kind: Sendable {
-    /// A property; no setter's symbol is there for what is for reading only.
+    /// A property. The setter's symbol is unused for read-only properties.
     case property(MangledType, getter: String, setter: String)
     case method(labels: [String?], parameters: [MangledType], result: MangledType, symbol: String)
   }
-  /// The class.
   package var owner: MangledNominal
   package var name: String
   package var kind: Kind
   package var access: DeclaredAccess
   package var setterAccess: DeclaredAccess
-  /// The conditions of `#if` under which it is declared.
+  /// The `#if` conditions of the declaration.
   package var conditions: [String]
   package var file: String
   package var line: Int
@@ -21,27 +18,27 @@ package struct ManagedAccessor: Sendable {
   var isMethod: Bool { if case .method = kind { true } else { false } }
 }
 
-/// A class below `NSManagedObject`.
+/// A subclass of `NSManagedObject`.
 package struct ManagedClass: Sendable, Equatable {
   package var nominal: MangledNominal
-  /// The classes between it and `NSManagedObject`, the nearest one first.
+  /// The classes between this class and `NSManagedObject`, nearest first.
   package var superclasses: [MangledNominal] = []
-  /// The conditions of `#if` under which it is declared.
+  /// The `#if` conditions of the declaration.
   package var conditions: [String]
 }
 
-/// The accessors that the managed declarations of a module need, and the declarations that cannot have any.
+/// The accessors that the `@NSManaged` declarations of a module need, and the declarations that cannot have accessors.
 package struct ManagedAccessors: Sendable {
   package private(set) var accessors: [ManagedAccessor] = []
   package private(set) var issues: [AccessorIssue] = []
-  /// The module's classes below `NSManagedObject` that other files can name.
+  /// The module's subclasses of `NSManagedObject` that are visible to other files.
   package private(set) var classes: [ManagedClass] = []
 
-  /// Looks through the sources of a module.
+  /// Examines the sources of a module.
   ///
   /// - Parameters:
   ///   - module: The module.
-  ///   - dependencies: The modules that it depends on, as far as their sources are at hand.
+  ///   - dependencies: The modules that it depends on whose sources are available.
   package init(of module: ScannedModule, dependencies: [ScannedModule] = []) {
     let index = TypeIndex([module] + dependencies)
     let conditions = BuildConditions(modules: index.modules)

@@ -1,19 +1,17 @@
-// ManagedMethod: what a managed method does, by its name.
-
-/// What a method with `@NSManaged` does to a to-many relationship. Core Data tells it by the method's name.
+/// The effect of an `@NSManaged` method on a to-many relationship. As in Core Data, the method's name determines it.
 package enum ManagedMethod: Equatable, Sendable {
   /// `addToBooks(_:)`, with an object or a collection.
   case add(String)
   /// `removeFromBooks(_:)`, with an object or a collection.
   case remove(String)
-  /// `insertIntoBooks(_:at:)`, with an object and its place, or with objects and their places.
+  /// `insertIntoBooks(_:at:)`, with an object and its index, or with objects and their indexes.
   case insert(String)
-  /// `removeFromBooks(at:)`, with a place or places.
+  /// `removeFromBooks(at:)`, with an index or indexes.
   case removeAt(String)
-  /// `replaceBooks(at:with:)`, with a place and an object, or with places and objects.
+  /// `replaceBooks(at:with:)`, with an index and an object, or with indexes and objects.
   case replace(String)
 
-  /// Takes a method's name apart; nil for one that stands for nothing.
+  /// Parses a method's name; `nil` if the name is not that of an accessor.
   package init?(name: String, labels: [String?]) {
     func key(_ prefix: String) -> String? {
       guard name.hasPrefix(prefix), name.utf8.count > prefix.utf8.count else { return nil }

@@ -1,26 +1,27 @@
-// EntityClassSource: the classes of a model's entities as Xcode's editor generates them.
 package import Foundation
 package import ObjectModel
 
-/// Writes the classes that a model has generated: of entities whose code generation is “Class Definition” the class and its properties, of those whose is “Category/Extension” the properties.
+/// Generates the classes of a model's entities: the class and its properties for entities with the code generation “Class Definition”, only
+/// the properties for “Category/Extension”.
 ///
-/// They are what Xcode's editor writes for the same model. Their properties are read as those of any other source, with `@NSManaged`, but are written with accessors of their own: what is
-/// `@NSManaged` is `dynamic`, and the compiler does not see through it.
+/// The declarations match those that Xcode's model editor generates. They are scanned like any other source, with `@NSManaged`, but are
+/// compiled with accessors: `@NSManaged` implies `dynamic`, which prevents optimization.
 package struct EntityClassSource {
   private let model: ManagedObjectModel
 
   package init(_ model: ManagedObjectModel) { self.model = model }
 
-  /// The classes of a model's bundle: of its current version, where it has several.
+  /// Reads a model file; in a bundle with several versions, the current one.
   ///
-  /// - Throws: What is wrong with the model.
+  /// - Throws: Errors of the model.
   package init(modelAt url: URL) throws {
     let current =
       url.pathExtension == "xcdatamodeld" ? try VersionedModel(contentsOf: url).current : try ManagedObjectModel(contentsOf: url)
     self.init(current ?? ManagedObjectModel())
   }
 
-  /// The mistakes of a model's file, as build systems read them: `path:line:column: error: reason`. A model with one has no classes.
+  /// Returns the errors of a model file in the form that build systems parse: `path:line:column: error: reason`. No classes are generated
+  /// for a model with errors.
   package static func mistakes(ofModelAt url: URL) -> [String] {
     do {
       let issues = try ManagedObjectModel(contentsOf: url).validationIssues()
@@ -33,17 +34,17 @@ package struct EntityClassSource {
     }
   }
 
-  /// The warnings of a model's file, as build systems read them: `path:line:column: warning: reason`.
+  /// Returns the warnings of a model file in the form that build systems parse: `path:line:column: warning: reason`.
   package static func warnings(ofModelAt url: URL) -> [String] {
     ((try? ModelFileLint.findings(inModelAt: url)) ?? []).map {
       "\($0.path ?? url.path):\($0.line):\($0.column): warning: \($0.reason)"
     }
   }
 
-  /// The declarations as the editor writes them; empty where nothing is generated.
+  /// The declarations as Xcode generates them; empty if nothing is generated.
   package var text: String { text(false) }
 
-  /// The declarations as they are compiled: properties have accessors.
+  /// The declarations to compile, whose properties have accessors.
   package var implementation: String { text(true) }
 
   private func text(_ isImplemented: Bool) -> String {
@@ -57,7 +58,7 @@ package struct EntityClassSource {
     var lines: [String] = []
     if entity.codeGeneration == .classDefinition {
       lines += ["", "public class \(name): \(superclass(of: entity)) {}"]
-      // Classes below another one of the model inherit it.
+      // Subclasses in the model inherit the conformance.
       if entity.superentityName == nil { lines += ["extension \(name): Identifiable {}"] }
     }
     lines.append("")
@@ -78,7 +79,7 @@ package struct EntityClassSource {
 
   // MARK: Classes
 
-  /// The class of an entity, without its module.
+  /// Returns the class name of an entity without its module.
   private func className(of entityName: String) -> String {
     guard let name = model.entity(named: entityName)?.managedObjectClassName, !name.isEmpty else { return "NSManagedObject" }
     return name.split(separator: ".").last.map(String.init) ?? name
@@ -130,7 +131,7 @@ package struct EntityClassSource {
     return methods.map { "  @NSManaged public func \($0)" }
   }
 
-  /// A name that may be a keyword.
+  /// Returns a name, in backticks if it is a keyword.
   private static func quoted(_ name: String) -> String { keywords.contains(name) ? "`\(name)`" : name }
 
   private static let keywords: Set<String> = [

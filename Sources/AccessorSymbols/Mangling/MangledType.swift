@@ -1,26 +1,20 @@
-// MangledType: the types that stand in symbols.
-
 /// The kind of a nominal type.
 package enum NominalKind: String, Hashable, Sendable {
-  /// A class.
   case classType = "C"
-  /// A structure.
   case structure = "V"
-  /// An enumeration.
   case enumeration = "O"
-  /// A protocol.
   case protocolType = "P"
 }
 
-/// A nominal type as symbols name it: the module, and the types that it is nested in.
+/// A nominal type in a symbol: its module and the types in which it is nested.
 package struct MangledNominal: Hashable, Sendable {
-  /// One of the names: the type's own is the last.
+  /// One of the names; the type's own name is the last.
   package struct Component: Hashable, Sendable {
     package var name: String
     package var kind: NominalKind
-    /// What tells a private type from those of the same name in other files.
+    /// A text that distinguishes a private type from those of the same name in other files.
     package var discriminator: String?
-    /// The module of the extension that it is declared in, where that is not the module of the extended type.
+    /// The module of the extension that declares the type, if it differs from the module of the extended type.
     package var extensionModule: String?
 
     package init(_ name: String, _ kind: NominalKind, discriminator: String? = nil, extensionModule: String? = nil) {
@@ -28,28 +22,28 @@ package struct MangledNominal: Hashable, Sendable {
     }
   }
 
-  /// The module where the outermost type is declared.
+  /// The module that declares the outermost type.
   package var module: String
   package var components: [Component]
 
   package init(module: String, _ components: [Component]) { (self.module, self.components) = (module, components) }
 
-  /// A type that is nested in none.
+  /// Creates a type that is not nested.
   package init(_ module: String, _ name: String, _ kind: NominalKind) { self.init(module: module, [Component(name, kind)]) }
 
-  /// The type that it is nested in.
+  /// The type in which it is nested.
   var parent: MangledNominal? { components.count > 1 ? MangledNominal(module: module, Array(components.dropLast())) : nil }
-  /// The names, from the outermost on.
+  /// The names, from the outermost to the innermost.
   package var path: String { components.map(\.name).joined(separator: ".") }
 }
 
-/// A type in a symbol. Type aliases and the sugar of optionals, arrays and dictionaries do not stand there.
+/// A type in a symbol. Type aliases and the sugar for optionals, arrays, and dictionaries do not occur in symbols.
 package indirect enum MangledType: Hashable, Sendable {
   case nominal(MangledNominal)
-  /// A generic type with its arguments, as `Set` with `String`.
+  /// A generic type with its arguments, such as `Set<String>`.
   case generic(MangledNominal, [MangledType])
   case optional(MangledType)
-  /// A value of any type that conforms to a protocol.
+  /// An existential type, `any P`.
   case existential(MangledNominal)
   /// `Any`.
   case anything
@@ -60,7 +54,7 @@ package indirect enum MangledType: Hashable, Sendable {
 }
 
 extension MangledType {
-  /// The type as Swift, with the names of the types that it is nested in and without modules.
+  /// The type in Swift syntax, with the types in which it is nested and without modules.
   package var text: String {
     switch self {
     case .nominal(let nominal): nominal.text
@@ -76,6 +70,6 @@ extension MangledType {
 }
 
 extension MangledNominal {
-  /// The type as Swift, without its module. Between backticks a name may be a keyword.
+  /// The type in Swift syntax, without its module. Names are in backticks because they can be keywords.
   package var text: String { components.map { "`\($0.name)`" }.joined(separator: ".") }
 }

@@ -1,21 +1,19 @@
-// Punycode: names beyond ASCII in symbols.
-
-/// Names in the letters of symbols: RFC 3492, with `_` before the code and `A` to `J` for its last ten digits.
+/// The encoding of non-ASCII identifiers in symbols: RFC 3492, with the delimiter `_` and the letters `A` to `J` for the last ten digits.
 enum Punycode {
   private static let base = 36
   private static let least = 1
   private static let most = 26
 
-  /// Whether a name has anything but the letters of symbols.
+  /// Returns whether a name contains characters that symbols cannot contain.
   static func isNeeded(for name: [UInt8]) -> Bool { !name.allSatisfy(isOfSymbols) }
 
   private static func isOfSymbols(_ byte: UInt8) -> Bool {
     byte.isASCIILetter || byte.isASCIIDigit || byte == UInt8(ascii: "_") || byte == UInt8(ascii: "$")
   }
 
-  /// The code of a name.
+  /// Returns the encoded name.
   static func encode(_ name: String) -> String {
-    // What is ASCII and no letter of symbols, as in names between backticks, is moved to where no letters are.
+    // ASCII characters that symbols cannot contain, as in names in backticks, are mapped to unused code points.
     let points = name.unicodeScalars.map { scalar -> Int in
       let value = Int(scalar.value)
       return value < 128 && !isOfSymbols(UInt8(value)) ? value + 0xD800 : value

@@ -1,5 +1,3 @@
-// StandardTypes: the types of the standard library that have a letter in symbols.
-
 /// The types of the standard library whose symbols are `S` and a letter.
 enum StandardTypes {
   private static let letters: [String: Character] = [

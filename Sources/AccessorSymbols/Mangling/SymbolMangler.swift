@@ -1,13 +1,10 @@
-// SymbolMangler: the symbols of members of classes.
-
-/// A member of a class as its symbol names it.
+/// A member of a class in a symbol.
 package struct MangledMember: Sendable {
-  /// The class.
   package var owner: MangledNominal
-  /// The module of the extension that the member is declared in, where that is not the module of the class.
+  /// The module of the extension that declares the member, if it differs from the module of the class.
   package var extensionModule: String?
   package var name: String
-  /// What tells a private member from those of the same name in other files.
+  /// A text that distinguishes a private member from those of the same name in other files.
   package var discriminator: String?
 
   package init(of owner: MangledNominal, extensionModule: String? = nil, name: String, discriminator: String? = nil) {
@@ -15,20 +12,21 @@ package struct MangledMember: Sendable {
   }
 }
 
-/// Writes the symbols that the compiler gives to members of classes: Swift's stable mangling, as far as types go that a managed property can have.
+/// Generates the symbols that the compiler gives to members of classes, in Swift's stable mangling, for all types that an `@NSManaged`
+/// property can have.
 package enum SymbolMangler {
-  /// The symbol of a property's getter.
+  /// Returns the symbol of a property's getter.
   package static func getter(of member: MangledMember, type: MangledType) -> String { accessor(member, type, "vg") }
-  /// The symbol of a property's setter.
+  /// Returns the symbol of a property's setter.
   package static func setter(of member: MangledMember, type: MangledType) -> String { accessor(member, type, "vs") }
 
-  /// The symbol of a method.
+  /// Returns the symbol of a method.
   ///
   /// - Parameters:
   ///   - member: The method.
-  ///   - labels: The labels of its parameters; nil for `_`.
-  ///   - parameters: The types of its parameters.
-  ///   - result: What it returns.
+  ///   - labels: The argument labels; `nil` for `_`.
+  ///   - parameters: The parameter types.
+  ///   - result: The result type.
   package static func method(_ member: MangledMember, labels: [String?], parameters: [MangledType], result: MangledType) -> String {
     var writer = begin(member)
     if !labels.isEmpty, labels.allSatisfy({ $0 == nil }) {
@@ -88,7 +86,7 @@ private struct Writer {
       text.append("E")
     }
     append(name: own.name, own.discriminator)
-    // A protocol is told by where it stands.
+    // The context identifies a protocol, which needs no letter.
     if own.kind != .protocolType { text.append(own.kind.rawValue) }
     text.remember(nominal)
   }
@@ -117,7 +115,7 @@ private struct Writer {
     }
   }
 
-  /// The parameters of a method; a single one without a label is no tuple.
+  /// Appends the parameters of a method. A single one without a label is not a tuple.
   mutating func append(parameters: [MangledType], areTuple: Bool) {
     if parameters.isEmpty { return text.append("y") }
     for (index, parameter) in parameters.enumerated() {

@@ -1,13 +1,12 @@
-// SymbolText: a symbol while it is written: identifiers with their words, and what was written before and is named by a number.
-
-/// What a symbol names by a number once it has stood there.
+/// An element of a symbol that is replaced by a number when it is repeated.
 private enum Repeated: Hashable {
   case identifier(String)
   case nominal(MangledNominal)
   case type(MangledType)
 }
 
-/// The text of a symbol. Identifiers and types that come again are numbers, and so are words of identifiers (`0A4Item` is the first word and `Item`).
+/// A symbol under construction. Repeated identifiers and types are replaced by numbers, and so are repeated words of identifiers (`0A4Item`
+/// is the first word and `Item`).
 struct SymbolText {
   private static let maximumWords = 26
 
@@ -22,23 +21,23 @@ struct SymbolText {
 
   // MARK: What comes again
 
-  /// Writes the number of an identifier that has stood before, else the identifier.
+  /// Appends the number of a repeated identifier, or else the identifier.
   mutating func append(identifier: String) {
     if appendNumber(of: .identifier(identifier)) { return }
     keep(.identifier(identifier))
     write(identifier)
   }
 
-  /// Writes the number of a type that has stood before. False when it has not.
+  /// Appends the number of a repeated type. Returns `false` if the type is new.
   mutating func appendAgain(_ nominal: MangledNominal) -> Bool { appendNumber(of: .nominal(nominal)) }
-  /// Writes the number of a type that has stood before. False when it has not.
+  /// Appends the number of a repeated type. Returns `false` if the type is new.
   mutating func appendAgain(_ type: MangledType) -> Bool { appendNumber(of: .type(type)) }
-  /// The type has stood here.
+  /// Records that the symbol contains the type.
   mutating func remember(_ nominal: MangledNominal) { keep(.nominal(nominal)) }
-  /// The type has stood here.
+  /// Records that the symbol contains the type.
   mutating func remember(_ type: MangledType) { keep(.type(type)) }
 
-  /// Writes the letter that a type of the standard library has.
+  /// Appends the letter of a type of the standard library.
   mutating func append(standard letter: UInt8) {
     if !lastNumber.merge(letter, isStandard: true, into: &bytes) { bytes += [UInt8(ascii: "S"), letter] }
   }
@@ -75,14 +74,14 @@ struct SymbolText {
     for (index, found) in again.enumerated() {
       writePiece(name[position..<found.start], from: position, &unplaced)
       position = found.start + words[found.word].count
-      // All but the last are small letters.
+      // All letters but the last are lowercase.
       bytes.append((index == again.count - 1 ? UInt8(ascii: "A") : UInt8(ascii: "a")) + UInt8(found.word))
       if index == again.count - 1, position == name.count { append("0") }
     }
     writePiece(name[position...], from: position, &unplaced)
   }
 
-  /// A piece of an identifier with its length; the words that begin in it lie in this text from now on.
+  /// Appends a piece of an identifier with its length. The positions of the words that begin in it now refer to this text.
   private mutating func writePiece(_ piece: ArraySlice<UInt8>, from start: Int, _ unplaced: inout Int) {
     if piece.isEmpty { return }
     append(String(piece.count))
@@ -94,7 +93,7 @@ struct SymbolText {
     bytes += piece
   }
 
-  /// The words of an identifier that were there before. New ones are remembered by their place in the identifier.
+  /// Returns the words of an identifier that occurred before. New words are recorded by their position in the identifier.
   private mutating func findWords(of name: [UInt8]) -> [(start: Int, word: Int)] {
     let known = words.count
     var again: [(start: Int, word: Int)] = []
@@ -120,7 +119,7 @@ struct SymbolText {
   }
 }
 
-/// The number that was written last: what follows at once joins it, as `SSSi` stays, `SSSS` is `S2S`, and `AAAB` is `AaB`.
+/// The last number. A directly following one is merged with it: `SSSi` stays, `SSSS` is `S2S`, and `AAAB` is `AaB`.
 private struct LastNumber {
   private static let maximumCount = 2048
 
@@ -129,7 +128,7 @@ private struct LastNumber {
   private var count = 0
   private var isStandard = false
 
-  /// Joins a letter to the number that the text ends with. False when it has to be written, which is the next thing done.
+  /// Merges a letter with the number at the end of the text. If the result is `false`, the caller must append the letter next.
   mutating func merge(_ letter: UInt8, isStandard: Bool, into bytes: inout [UInt8]) -> Bool {
     if count > 0, count < Self.maximumCount, bytes.count == start + size, self.isStandard == isStandard, let last = bytes.last {
       if last == letter {

@@ -1,27 +1,25 @@
-// PortedFolder: what a source that is ported has to know of those beside it.
-
-/// What a source that is ported has to know of those beside it.
+/// Information about the other sources in the folder of a ported source.
 package struct PortedFolder: Sendable {
-  /// The names that stand in sources about managed objects.
+  /// The names that occur in sources about managed objects.
   let namesOfObjects: Set<String>
-  /// How many types of a name are declared.
+  /// The number of declared types for each name.
   let types: [String: Int]
-  /// The names of properties and methods that some class overrides.
+  /// The names of properties and methods that at least one class overrides.
   let overridden: Set<String>
 
-  /// How methods that may take a notification are called with one, by their types and names.
+  /// The calls of methods that can take a notification, by type and method name.
   private let calls: [String: [String: String]]
-  /// The types that observe notifications by selectors and remove themselves before they end.
+  /// The types that observe notifications by selectors and remove themselves as observers before `deinit`.
   let typesWithTokens: Set<String>
 
-  /// How a method of a type is called with a notification; that of a type above it, where only one type has a method of the name.
+  /// Returns the call of a type's method with a notification. If only one type has a method of that name, it can be a supertype's.
   func call(of method: String, in type: String) -> String? {
     if let own = calls[type]?[method] { return own }
     let others = calls.values.compactMap { $0[method] }
     return others.count == 1 ? others[0] : nil
   }
 
-  /// Whether `removeObserver(self …)` of a notification center stands here.
+  /// Returns whether the tokens at the cursor are `removeObserver(self …)` of a notification center.
   static func removesItself(_ cursor: TokenCursor) -> Bool {
     guard cursor.token?.word == "removeObserver", cursor.follows("."), cursor.token(after: 1)?.isMark("(") == true,
       cursor.token(after: 2)?.word == "self", let next = cursor.token(after: 3)
@@ -29,9 +27,9 @@ package struct PortedFolder: Sendable {
     return next.isMark(")") || next.isMark(",") && cursor.token(after: 4)?.word == "name"
   }
 
-  /// Reads sources.
+  /// Scans sources.
   ///
-  /// - Parameter sources: Their texts.
+  /// - Parameter sources: The texts of the sources.
   package init(_ sources: [String]) {
     var (names, types, overridden): (Set<String>, [String: Int], Set<String>) = ([], [:], [])
     var (calls, observing, removing): ([String: [String: String]], Set<String>, Set<String>) = ([:], [], [])
@@ -59,7 +57,7 @@ package struct PortedFolder: Sendable {
     (self.calls, typesWithTokens) = (calls, observing.intersection(removing))
   }
 
-  /// Reads what a source has to do with observers.
+  /// Records the notification observers of a source.
   private static func readObservers(
     _ tokens: [SourceToken], _ calls: inout [String: [String: String]], _ observing: inout Set<String>, _ removing: inout Set<String>
   ) {
@@ -83,7 +81,7 @@ package struct PortedFolder: Sendable {
     }
   }
 
-  /// How the method that is declared here is called with a notification; nil where it takes something else.
+  /// Returns the call of the method declared at the cursor with a notification; `nil` if it takes other arguments.
   private static func call(of method: String, _ cursor: TokenCursor) -> String? {
     var behind = cursor
     behind.position += 2

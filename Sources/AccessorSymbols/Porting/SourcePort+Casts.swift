@@ -1,7 +1,6 @@
-// SourcePort+Casts: casts of fetch requests, and names of types that the module CoreData has in Foundation's stead.
-
 extension SourcePort {
-  /// `request as! NSFetchRequest<Book>` is `NSFetchRequest<Book>(request)` on Linux: Swift's own generic classes have no such casts. The statement stands there twice.
+  /// Replaces `request as! NSFetchRequest<Book>` by `NSFetchRequest<Book>(request)` on Linux, where generic Swift classes do not support
+  /// such casts. The source then contains the statement twice.
   mutating func replaceCast(_ token: SourceToken, _ cursor: TokenCursor) {
     if replaceArgument(cursor) { return }
     guard let statement = Self.statement(cursor) else {
@@ -12,7 +11,7 @@ extension SourcePort {
     }
     let tokens = cursor.tokens
     let whole = tokens[statement.lowerBound].range.lowerBound..<tokens[statement.upperBound - 1].range.upperBound
-    // What stands before the cast has been looked at.
+    // The tokens before the cast have been processed.
     var changed = self
     changed.edits = takeEdits(in: whole)
     changed.handled.formUnion(statement.filter { tokens[$0].word == "as" })
@@ -50,9 +49,10 @@ extension SourcePort {
     handled.formUnion(statement)
   }
 
-  /// `error as CVarArg`, an argument of a format, is `error as NSError`, which means the same: on Linux errors are no `CVarArg`.
+  /// Replaces `error as CVarArg`, an argument of a format, by the equivalent `error as NSError`: on Linux, errors do not conform to
+  /// `CVarArg`.
   ///
-  /// - Returns: Whether it stands here.
+  /// - Returns: Whether the tokens at the cursor are such an argument.
   private mutating func replaceArgument(_ cursor: TokenCursor) -> Bool {
     guard let type = cursor.token(after: 1), type.word == "CVarArg", cursor.position > 0,
       cursor.tokens[cursor.position - 1].name?.lowercased().hasSuffix("error") == true
@@ -61,13 +61,13 @@ extension SourcePort {
     return true
   }
 
-  /// Whether `as! NSFetchRequest<…>` or `as? NSFetchRequest<…>` stands here.
+  /// Returns whether the tokens at the cursor are `as! NSFetchRequest<…>` or `as? NSFetchRequest<…>`.
   private static func isCast(_ cursor: TokenCursor) -> Bool {
     cursor.token?.word == "as" && (cursor.token(after: 1)?.isMark("!") == true || cursor.token(after: 1)?.isMark("?") == true)
       && cursor.token(after: 2)?.word == "NSFetchRequest" && cursor.token(after: 3)?.isMark("<") == true
   }
 
-  /// What is cast, and to what.
+  /// Returns the operand and the type of a cast.
   private static func cast(_ cursor: TokenCursor) -> (operand: Range<Int>, type: Range<Int>)? {
     guard isCast(cursor), let first = operand(cursor.tokens, before: cursor.position) else { return nil }
     var behind = cursor
@@ -76,14 +76,14 @@ extension SourcePort {
     return (first..<cursor.position, cursor.position + 2..<behind.position)
   }
 
-  /// Where the expression begins that ends before a place.
+  /// Returns the start of the expression that ends before a position.
   static func operand(_ tokens: [SourceToken], before position: Int) -> Int? {
     var first = position
     while first > 0 {
       let token = tokens[first - 1]
       if token.isMark(")") || token.isMark("]") {
         first = TokenCursor.opener(tokens, ofBracketAt: first - 1)
-        // What is called or asked stands before it.
+        // The called or subscripted expression precedes it.
         guard first > 0, tokens[first].touchesFormer, isCalled(tokens[first - 1]) else { return first }
       } else if token.isMark(">") {
         var depth = 0
@@ -106,13 +106,13 @@ extension SourcePort {
     return nil
   }
 
-  /// Whether a token may end what is called or asked for an element.
+  /// Returns whether a token can end an expression that is called or subscripted.
   private static func isCalled(_ token: SourceToken) -> Bool {
     if case .mark(let mark) = token.kind { return ">)]!?".utf8.contains(mark) }
     return token.name != nil
   }
 
-  /// The statement around a cast; nil where there is none, or where the statement has a body.
+  /// Returns the statement that contains a cast; `nil` if there is none or the statement has a body.
   private static func statement(_ cursor: TokenCursor) -> Range<Int>? {
     guard let cast = cast(cursor) else { return nil }
     let tokens = cursor.tokens
@@ -120,7 +120,7 @@ extension SourcePort {
     let brace = openers.last { tokens[$0].isMark("{") }
     var (first, depth) = (brace.map { $0 + 1 } ?? 0, 0)
     for place in first...cast.operand.lowerBound {
-      // A closure's parameters end with `in`.
+      // `in` ends a closure's parameters.
       if depth == 0, tokens[place].word == "in", place < cast.operand.lowerBound { first = place + 1 }
       if depth == 0, tokens[place].beginsLine, !continues(tokens, at: place) { first = place }
       if TokenCursor.isOpening(tokens[place]) { depth += 1 }
@@ -149,14 +149,15 @@ extension SourcePort {
     return end.position >= cast.type.upperBound ? first..<end.position : nil
   }
 
-  /// Whether a line goes on with the statement before it.
+  /// Returns whether a line continues the preceding statement.
   private static func continues(_ tokens: [SourceToken], at place: Int) -> Bool {
     if case .mark(let mark) = tokens[place].kind, ".?:&|+-=,<>".utf8.contains(mark) { return true }
     guard place > 0, case .mark(let mark) = tokens[place - 1].kind else { return tokens[place].word == "as" }
     return "=,+-&|:?".utf8.contains(mark)
   }
 
-  /// `Foundation.ValueTransformer` is CoreData's on Linux, and `CoreData.CoreDataDefines` is a part of the framework's headers.
+  /// Removes module names: `Foundation.ValueTransformer` is CoreData's on Linux, and `CoreData.CoreDataDefines` is one of the framework's
+  /// headers.
   mutating func unqualify(_ token: SourceToken, _ cursor: TokenCursor) {
     guard cursor.token(after: 1)?.isMark(".") == true, let name = cursor.token(after: 2)?.name, let dot = cursor.token(after: 1) else {
       return

@@ -1,9 +1,8 @@
-// SourcePort+Classes: classes of entities, their initializers, and extensions of `NSObject` that are theirs too.
-
 extension SourcePort {
   // MARK: Initializers
 
-  /// A class that overrides `init(entity:insertInto:)` inherits no other initializer; where a class is known by its metatype only, it is made by that.
+  /// Adds the initializer for stored objects. A class that overrides `init(entity:insertInto:)` inherits no other initializer. If only the
+  /// metatype is known, the initializer must be `required`.
   mutating func completeInitializer(_ token: SourceToken, _ cursor: TokenCursor) {
     guard cursor.position > 0, cursor.token(after: 1)?.isMark("(") == true, cursor.token(after: 2)?.word == "entity" else { return }
     var first = cursor.position
@@ -22,7 +21,7 @@ extension SourcePort {
     guard behind.tokens[parameters..<behind.position].contains(where: { $0.word == "insertInto" }), behind.isAt("{") else { return }
     behind.skipBracketed()
     let access = Self.access(ofClassAround: cursor.position, cursor.tokens)
-    // What is required is seen where the class is.
+    // A required initializer must be as visible as its class.
     if let place = modifiers["private"] ?? modifiers["fileprivate"] ?? (access.isEmpty ? nil : modifiers["internal"]) {
       edits.append((cursor.tokens[place].range.lowerBound..<cursor.tokens[place + 1].range.lowerBound, access))
     }
@@ -37,7 +36,7 @@ extension SourcePort {
     edits.append((end..<end, lines.map { $0.isEmpty ? $0 : indentation + $0 }.joined(separator: "\n")))
   }
 
-  /// Whether the class around a token has the initializer of stored objects.
+  /// Returns whether the class around a token declares the initializer for stored objects.
   private static func hasSeedInitializer(_ tokens: [SourceToken], around position: Int) -> Bool {
     func reach(_ positions: some Sequence<Int>, leaving brace: Unicode.Scalar, entering other: Unicode.Scalar) -> Bool {
       var depth = 0
@@ -53,7 +52,7 @@ extension SourcePort {
       || reach(stride(from: position, through: 0, by: -1), leaving: "{", entering: "}")
   }
 
-  /// The access of the class around a place, as a modifier.
+  /// Returns the access modifier of the class around a position.
   private static func access(ofClassAround position: Int, _ tokens: [SourceToken]) -> String {
     guard let brace = TokenCursor.openers(tokens, before: position).last, let keyword = TokenCursor.keyword(tokens, ofBraceAt: brace) else {
       return ""
@@ -63,7 +62,7 @@ extension SourcePort {
     return modifiers.contains("package") ? "package " : ""
   }
 
-  /// Where a declaration begins, with its modifiers and attributes.
+  /// Returns the start of a declaration, including modifiers and attributes.
   static func start(ofDeclarationAt keyword: Int, _ tokens: [SourceToken]) -> Int {
     var first = keyword
     while first > 0 {
@@ -90,7 +89,7 @@ extension SourcePort {
 
   // MARK: Classes that accessors cannot name
 
-  /// A class with managed properties that its file alone sees, or a function: the accessors stand in another file.
+  /// Handles a class with `@NSManaged` properties that is private to its file or local to a function: the accessors are in another file.
   mutating func lookAtClass(_ token: SourceToken, _ cursor: TokenCursor) {
     guard let name = cursor.token(after: 1)?.name, cursor.token(after: 2)?.isMark(":") == true else { return }
     var behind = cursor
@@ -114,7 +113,7 @@ extension SourcePort {
     }
   }
 
-  /// Classes that functions declare go to the end of the source.
+  /// Moves classes that functions declare to the end of the source.
   mutating func moveLocalClasses(_ tokens: [SourceToken]) {
     var moved: [String] = []
     for place in localClasses {
@@ -135,25 +134,25 @@ extension SourcePort {
     edits.append((bytes.count..<bytes.count, (isEnded ? "\n" : "\n\n") + moved.joined(separator: "\n\n") + "\n"))
   }
 
-  /// The lines of a range where nothing else stands in them, and the range itself otherwise.
+  /// Returns the whole lines of a range if they contain nothing else; otherwise the range.
   private func wholeLines(around range: Range<Int>) -> Range<Int> {
     var (first, last) = (range.lowerBound, range.upperBound)
     while first > 0, bytes[first - 1] == UInt8(ascii: " ") || bytes[first - 1] == UInt8(ascii: "\t") { first -= 1 }
     guard first == 0 || bytes[first - 1] == UInt8(ascii: "\n"), last < bytes.count, bytes[last] == UInt8(ascii: "\n") else { return range }
     last += 1
-    // One empty line is enough.
+    // Keep only one blank line.
     if first > 1, bytes[first - 2] == UInt8(ascii: "\n"), last < bytes.count, bytes[last] == UInt8(ascii: "\n") { last += 1 }
     return first..<last
   }
 
-  /// The edits in a range, which are taken out.
+  /// Removes and returns the edits in a range.
   mutating func takeEdits(in range: Range<Int>) -> [(range: Range<Int>, text: String)] {
     let inner = edits(in: range)
     edits.removeAll { range.contains($0.range.lowerBound) && $0.range.upperBound <= range.upperBound }
     return inner
   }
 
-  /// The edits in a range, in their order.
+  /// Returns the edits in a range, in order.
   private func edits(in range: Range<Int>) -> [(range: Range<Int>, text: String)] {
     edits.filter { range.contains($0.range.lowerBound) && $0.range.upperBound <= range.upperBound }.sorted {
       ($0.range.lowerBound, $0.range.upperBound) < ($1.range.lowerBound, $1.range.upperBound)
@@ -162,7 +161,8 @@ extension SourcePort {
 
   // MARK: Extensions
 
-  /// `extension NSObject { … }` with members that sources about managed objects name extends `NSManagedObject` too: on Linux it is no `NSObject`.
+  /// Repeats extensions of `NSObject` for `NSManagedObject` if sources about managed objects use their members: on Linux, `NSManagedObject`
+  /// is not an `NSObject`.
   mutating func completeExtensions(_ tokens: [SourceToken]) {
     for place in extensions {
       let body = Self.body(tokens, of: place)
@@ -180,7 +180,7 @@ extension SourcePort {
     }
   }
 
-  /// The places of the tokens between the braces of an extension, and that of the closing one.
+  /// Returns the positions of the tokens between the braces of an extension, and of the closing brace.
   private static func body(_ tokens: [SourceToken], of place: Int) -> Range<Int> {
     var cursor = TokenCursor(tokens)
     cursor.position = place + 2
@@ -188,7 +188,7 @@ extension SourcePort {
     return place + 3..<max(place + 3, cursor.position - 1)
   }
 
-  /// The names that an extension declares.
+  /// Returns the names of an extension's members.
   private static func members(_ tokens: [SourceToken], of body: Range<Int>) -> Set<String> {
     var (names, cursor): (Set<String>, TokenCursor) = ([], TokenCursor(tokens))
     cursor.position = body.lowerBound
@@ -203,7 +203,7 @@ extension SourcePort {
     return names
   }
 
-  /// Whether the source extends `NSManagedObject` by one of the members already.
+  /// Returns whether the source already extends `NSManagedObject` with one of the members.
   private static func extendsObjects(_ tokens: [SourceToken], by members: Set<String>) -> Bool {
     tokens.indices.dropLast(2).contains { place in
       tokens[place].word == "extension" && tokens[place + 1].word == "NSManagedObject" && tokens[place + 2].isMark("{")

@@ -1,10 +1,8 @@
-// SourcePort+Imports: imports of Apple's modules, and what stands for some of them on Linux.
-
 extension SourcePort {
-  /// What stands for a module of Apple's on Linux.
+  /// The replacement of an Apple module on Linux.
   private struct Substitute {
     var module: String
-    /// What the target has to depend on.
+    /// The required dependency of the target.
     var advice: String
   }
 
@@ -18,7 +16,7 @@ extension SourcePort {
     return ["os": logging, "OSLog": logging, "Combine": combine]
   }()
 
-  /// `import UIKit` stands where UIKit is. Where a target has a substitute of a module, that is imported.
+  /// Wraps imports such as `import UIKit` in `#if canImport(…)`. If a target has a substitute for a module, it is imported instead.
   mutating func guardImport(_ token: SourceToken, _ cursor: TokenCursor) {
     let isOfOne = cursor.token(after: 1)?.word.map(Self.kindsOfImports.contains) ?? false
     guard let module = cursor.token(after: isOfOne ? 2 : 1)?.word, BuildConditions.appleModules.contains(module) else { return }
@@ -31,7 +29,7 @@ extension SourcePort {
     let whole = cursor.tokens[first].range.lowerBound..<cursor.tokens[last].range.upperBound
     var lines = ["#if canImport(\(module))", text(of: whole, applying: [])]
     if let substitute {
-      // Attributes that concern the module itself go with it.
+      // Attributes of the import belong to the module.
       let modifiers = cursor.tokens[first..<cursor.position].compactMap(\.word).filter(Self.modifiersOfImports.contains)
         .map { $0 == "_exported" ? "@_exported " : $0 + " " }.joined()
       lines += ["#elseif canImport(\(substitute.module))", "\(modifiers)import \(substitute.module)"]
@@ -46,14 +44,15 @@ extension SourcePort {
   private static let kindsOfImports: Set<String> = ["typealias", "struct", "class", "enum", "protocol", "let", "var", "func"]
   private static let modifiersOfImports: Set<String> = ["public", "package", "internal", "fileprivate", "private", "_exported"]
 
-  /// The modules of OpenCombine whose publishers and schedulers a source uses: those of Foundation and of Dispatch have modules of their own there.
+  /// Returns the modules of OpenCombine whose publishers and schedulers a source uses: it has separate modules for those of Foundation and
+  /// Dispatch.
   private static func partsOfCombine(_ tokens: [SourceToken]) -> [String] {
     var parts: Set<String> = []
     for (position, token) in tokens.enumerated() {
       guard let word = token.word else { continue }
       if word == "DispatchQueue" { parts.insert("OpenCombineDispatch") }
       if wordsOfFoundation.contains(word) { parts.insert("OpenCombineFoundation") }
-      // `center.publisher(for: …)`, and not the publisher of a sequence.
+      // `center.publisher(for: …)`, but not the publisher of a sequence.
       if word == "publisher", position + 2 < tokens.count, tokens[position + 1].isMark("("), tokens[position + 2].word == "for" {
         parts.insert("OpenCombineFoundation")
       }
@@ -65,7 +64,8 @@ extension SourcePort {
     "dataTaskPublisher", "JSONDecoder", "JSONEncoder", "PropertyListDecoder", "PropertyListEncoder", "RunLoop", "OperationQueue", "Timer",
   ]
 
-  /// A source that names classes of Core Data without importing it: on Apple's systems another file's import is enough.
+  /// Adds an import to a source that uses classes of Core Data without importing it: on Apple's systems, an import in another file is
+  /// enough.
   mutating func completeImports(_ tokens: [SourceToken]) {
     var (first, imports): (SourceToken?, Bool) = (nil, false)
     for (position, token) in tokens.enumerated() where token.word == "import" && position + 1 < tokens.count {

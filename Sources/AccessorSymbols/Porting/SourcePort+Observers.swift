@@ -1,9 +1,8 @@
-// SourcePort+Observers: observers of notifications by selectors as closures.
-
 extension SourcePort {
-  /// `center.addObserver(self, selector: #selector(saved(_:)), name: …, object: …)` gets an `#else` with a closure, where the class has the method in one of the sources.
+  /// Adds an `#else` branch with a closure to `center.addObserver(self, selector: #selector(saved(_:)), name: …, object: …)` if one of the
+  /// sources declares the method in the class.
   ///
-  /// - Returns: Whether it did.
+  /// - Returns: Whether the branch was added.
   mutating func replaceObserver(_ cursor: TokenCursor) -> Bool {
     guard let statement = statement(cursor), let type = TokenCursor.type(cursor.tokens, around: cursor.position) else { return false }
     let (tokens, arguments) = (cursor.tokens, statement.arguments)
@@ -17,12 +16,13 @@ extension SourcePort {
     let keepsToken = folder.typesWithTokens.contains(type)
     let begin = keepsToken ? "self.\(Self.tokens).append((\(name), \(object) as AnyObject?, " : "_ = "
     alternate(statement, tokens, [begin + registration, "  self?.\(call)", keepsToken ? "}))" : "}"])
-    // The selector stands where Objective-C is.
+    // The selector is compiled only with Objective-C.
     if let selector = arguments[1].range.first(where: { tokens[$0].word == "#selector" }) { handled.insert(selector) }
     return true
   }
 
-  /// `center.removeObserver(self)` removes the closures that stand for the methods. In `deinit` it stays as it is: the closures do nothing without their object.
+  /// Extends `center.removeObserver(self)` to remove the closures that replace the methods. Calls in `deinit` are not changed: the closures
+  /// have no effect without their object.
   mutating func replaceRemoval(_ cursor: TokenCursor) {
     guard let statement = statement(cursor), let type = TokenCursor.type(cursor.tokens, around: cursor.position),
       folder.typesWithTokens.contains(type), !Self.isInDeinit(cursor), PortedFolder.removesItself(cursor)
@@ -40,7 +40,7 @@ extension SourcePort {
     alternate(statement, tokens, lines)
   }
 
-  /// A class that removes its observers keeps the tokens of the closures.
+  /// Declares storage for the tokens of the closures in a class that removes its observers.
   mutating func declareTokens(_ cursor: TokenCursor) {
     guard let name = cursor.token(after: 1)?.name, folder.typesWithTokens.contains(name) else { return }
     var behind = cursor
@@ -57,25 +57,25 @@ extension SourcePort {
       "", "#if !canImport(ObjectiveC)", "// The closures that observe notifications, by what they observe.",
       "var \(Self.tokens): [(name: Notification.Name?, object: AnyObject?, token: any NSObjectProtocol)] = []", "#endif",
     ]
-    // What follows the brace in its line begins one of its own.
+    // Anything that follows the brace moves to a new line.
     let next = brace + 1 < cursor.tokens.count && !cursor.tokens[brace + 1].beginsLine ? "\n" + indentation : ""
     edits.append((place..<place, lines.joined(separator: "\n" + indentation) + next))
   }
 
   private static let tokens = "notificationObservers"
 
-  /// Whether a place is in `deinit`.
+  /// Returns whether the cursor is in a `deinit`.
   static func isInDeinit(_ cursor: TokenCursor) -> Bool {
     TokenCursor.openers(cursor.tokens, before: cursor.position).contains { brace in
       cursor.tokens[brace].isMark("{") && brace > 0 && cursor.tokens[brace - 1].word == "deinit"
     }
   }
 
-  /// A call of a method of a notification center, which is a statement of its own.
+  /// A call of a notification center's method that is a statement.
   private struct Statement {
-    /// The tokens of the call, with its receiver.
+    /// The tokens of the call, including its receiver.
     var range: Range<Int>
-    /// What stands before the method's name.
+    /// The text before the method's name.
     var receiver: String
     var arguments: [(label: String?, range: Range<Int>)]
   }
@@ -95,14 +95,14 @@ extension SourcePort {
     text(of: tokens[range.lowerBound].range.lowerBound..<tokens[range.upperBound - 1].range.upperBound, applying: [])
   }
 
-  /// The statement stands where Objective-C is, and other lines where it is not.
+  /// Compiles the statement only with Objective-C, and other lines otherwise.
   private mutating func alternate(_ statement: Statement, _ tokens: [SourceToken], _ other: [String]) {
     let whole = tokens[statement.range.lowerBound].range.lowerBound..<tokens[statement.range.upperBound - 1].range.upperBound
     let lines = ["#if canImport(ObjectiveC)", text(of: whole, applying: []), "#else"] + other + ["#endif"]
     edits.append((whole, lines.joined(separator: "\n" + indentation(of: tokens[statement.range.lowerBound]))))
   }
 
-  /// Where the receiver of a call begins; nil where something else stands before it in its line.
+  /// Returns the start of a call's receiver; `nil` if something else precedes it on its line.
   private static func receiver(of cursor: TokenCursor) -> Int? {
     var position = cursor.position
     while position > 0,
@@ -115,7 +115,7 @@ extension SourcePort {
     return cursor.tokens[position].beginsLine && position < cursor.position ? position : nil
   }
 
-  /// The arguments between brackets.
+  /// Returns the arguments between parentheses.
   private static func arguments(_ tokens: [SourceToken], _ range: Range<Int>) -> [(label: String?, range: Range<Int>)] {
     var arguments: [(label: String?, range: Range<Int>)] = []
     var (start, depth) = (range.lowerBound, 0)
@@ -137,7 +137,7 @@ extension SourcePort {
     return arguments
   }
 
-  /// Where a selector is written: in its place, or where a constant of the file is set to it.
+  /// Returns the position of the selector's expression: the argument itself, or the initial value of the constant that it names.
   private static func selector(_ tokens: [SourceToken], _ range: Range<Int>) -> Range<Int> {
     guard range.count == 1, let name = tokens[range.lowerBound].name else { return range }
     for position in tokens.indices.dropLast(4) where tokens[position].word == "let" && tokens[position + 1].name == name {
@@ -150,9 +150,9 @@ extension SourcePort {
     return range
   }
 
-  /// `let saved = #selector(saved(_:))` stands where Objective-C is: its observers get a closure.
+  /// Compiles `let saved = #selector(saved(_:))` only with Objective-C. Its observers get a closure.
   ///
-  /// - Returns: Whether it does, and some observer is one of the constant.
+  /// - Returns: Whether the declaration matches and an observer uses the constant.
   mutating func guardSelectorConstant(_ token: SourceToken, _ cursor: TokenCursor) -> Bool {
     let tokens = cursor.tokens
     guard cursor.position > 2, tokens[cursor.position - 1].isMark("="), tokens[cursor.position - 3].word == "let",
@@ -175,7 +175,7 @@ extension SourcePort {
     return true
   }
 
-  /// The method that `#selector(…)`, `Selector("…")` or `NSSelectorFromString("…")` names.
+  /// Returns the method that `#selector(…)`, `Selector("…")`, or `NSSelectorFromString("…")` names.
   private func method(_ tokens: [SourceToken], _ range: Range<Int>) -> String? {
     guard let word = tokens[range].first?.word else { return nil }
     if ["Selector", "NSSelectorFromString"].contains(word), let literal = tokens[range].first(where: { $0.kind == .literal }) {
@@ -183,7 +183,7 @@ extension SourcePort {
       return name.isEmpty ? nil : String(name)
     }
     guard word == "#selector" else { return nil }
-    // The last name of the path, without its labels.
+    // The last name of the path, without argument labels.
     var (name, cursor): (String?, TokenCursor) = (nil, TokenCursor(tokens))
     cursor.position = range.lowerBound + 2
     while cursor.position < range.upperBound, let token = cursor.token, !token.isMark(")") {

@@ -1,12 +1,12 @@
-// SourcePort+Properties: managed properties that are left to the plugin.
-
 extension SourcePort {
-  /// The condition under which a source declares what the plugin writes otherwise.
+  /// The compilation condition for properties that the plugin otherwise generates.
   static let condition = "canImport(ObjectiveC) || \(AccessorSource.switchName)"
 
-  /// Properties with `@NSManaged` get a condition that does not hold on Linux, where the plugin writes them: it writes accessors that the compiler sees through.
+  /// Adds a condition to `@NSManaged` properties that is false on Linux, where the plugin generates them with accessors that the compiler
+  /// can optimize.
   ///
-  /// Those stay that no other file sees, and those that a class overrides, which no member of an extension can be.
+  /// Properties that are private to their file are not changed, and neither are those that a class overrides, because members of extensions
+  /// cannot be overridden.
   mutating func leaveProperties(_ places: [Int], _ tokens: [SourceToken]) {
     var blocks: [(first: Int, last: Int)] = []
     for place in places {
@@ -25,12 +25,12 @@ extension SourcePort {
     }
   }
 
-  /// The tokens of a declaration with `@NSManaged`, which fill lines of their own; nil where it has to stay.
+  /// Returns the tokens of a declaration with `@NSManaged` if they fill whole lines; `nil` if the declaration must not be changed.
   private func declaration(at place: Int, _ tokens: [SourceToken]) -> Range<Int>? {
     var cursor = TokenCursor(tokens)
     cursor.position = place
     while let word = cursor.token, word.word != "var" {
-      // Methods gain nothing by it.
+      // Methods would gain nothing.
       if word.isMark("}") || word.word == "func" { return nil }
       cursor.position += 1
     }
@@ -41,18 +41,18 @@ extension SourcePort {
     }
     let declaration = first..<cursor.position
     guard keyword + 1 < cursor.position, let name = tokens[keyword + 1].name, !folder.overridden.contains(name),
-      // What else stands in the lines would go with it.
+      // Other code on the lines would be removed, too.
       tokens[first].beginsLine, cursor.token?.beginsLine ?? true, !tokens[declaration].contains(where: { $0.isMark(";") })
     else { return nil }
     for word in first..<keyword {
       if tokens[word].word == "override" { return nil }
-      // The setter alone may be private.
+      // Only the setter can be private.
       if ["private", "fileprivate"].contains(tokens[word].word), !tokens[word + 1].isMark("(") { return nil }
     }
     return declaration
   }
 
-  /// Whether what begins a line begins a declaration, and does not go on with the one before.
+  /// Returns whether a token at the start of a line begins a declaration and does not continue the preceding one.
   private static func begins(_ token: SourceToken) -> Bool {
     switch token.kind {
     case .word(let word): word != "where"

@@ -1,13 +1,22 @@
-// SourcePort: what has to change in a source that was written for Core Data before it compiles on Linux.
-
-/// What has to change in a source before it compiles on Linux: it goes on compiling on Apple's systems, where it means the same.
+/// The changes that make a source written for Core Data compile on Linux. The source continues to compile on Apple's systems with the same
+/// meaning.
 ///
-/// Changed are imports of Apple's modules and attributes of Objective-C (they get `#if canImport(…)`), `#keyPath` (a text), `#selector` of a sort descriptor (its name), and classes that override
-/// `init(entity:insertInto:)` (they get the initializer of stored objects), observers by selectors (they get a closure), casts of fetch requests (they get an `#else`), sources that leave the import to
-/// others, patterns and casts that match on Apple's systems only (an error as an `NSError`, the set of a relationship as an `NSMutableSet`), classes with managed properties that a function declares (they go to the end of the source), and extensions of `NSObject` that managed objects use (they extend these too). What cannot be
-/// changed by rules is remarked on.
+/// The changes concern:
+///
+/// - Imports of Apple's modules and attributes of Objective-C: they get `#if canImport(…)`.
+/// - `#keyPath`: it becomes a string literal.
+/// - `#selector` of a sort descriptor: it becomes the selector's name.
+/// - Classes that override `init(entity:insertInto:)`: they get the initializer for stored objects.
+/// - Observers by selectors: they get a closure.
+/// - Casts of fetch requests: they get an `#else`.
+/// - Sources that rely on another file's import: they get an import.
+/// - Patterns and casts that match on Apple's systems only: an error as an `NSError`, the set of a relationship as an `NSMutableSet`.
+/// - Classes with `@NSManaged` properties in functions: they move to the end of the source.
+/// - Extensions of `NSObject` that managed objects use: they are repeated for `NSManagedObject`.
+///
+/// Other problems are reported as remarks.
 package struct SourcePort {
-  /// Something that has to be changed by hand.
+  /// A problem that must be fixed manually.
   package struct Remark: Equatable, Sendable {
     package var line: Int
     package var text: String
@@ -16,26 +25,27 @@ package struct SourcePort {
   }
 
   let bytes: [UInt8]
-  /// What is known of the other sources.
+  /// Information about the other sources.
   let folder: PortedFolder
   var edits: [(range: Range<Int>, text: String)] = []
-  /// The places of tokens that a rule before has seen to.
+  /// The positions of tokens that an earlier rule has processed.
   var handled: Set<Int> = []
-  /// The places of classes that a function declares, and of extensions of `NSObject`: they are looked at when all of them is known.
+  /// The positions of classes in functions and of extensions of `NSObject`, which are processed after the scan.
   var localClasses: [Int] = []
   var extensions: [Int] = []
-  /// The places of `@NSManaged`, where properties are to be left to the plugin.
+  /// The positions of `@NSManaged`, if the plugin is to generate properties.
   private var managed: [Int] = []
-  /// Whether a rule has named classes of Core Data in a source that did not.
+  /// Whether a rule has added names of Core Data's classes to a source without them.
   var needsImport = false
   package var remarks: [Remark] = []
 
-  /// Looks through a source.
+  /// Examines a source.
   ///
   /// - Parameters:
-  ///   - source: Its text.
-  ///   - folder: What is known of it and the sources beside it; nil where there are none.
-  ///   - leavesProperties: Whether managed properties are left to the plugin, which writes them so that numbers are read as fast as those of the library's own classes.
+  ///   - source: The text of the source.
+  ///   - folder: Information about all sources in the folder; `nil` if there are no others.
+  ///   - leavesProperties: Whether the plugin generates `@NSManaged` properties, so that reading numbers is as fast as for the library's
+  ///     own classes.
   package init(_ source: String, in folder: PortedFolder? = nil, leavesProperties: Bool = false) {
     bytes = Array(source.utf8)
     self.folder = folder ?? PortedFolder([source])
@@ -44,7 +54,7 @@ package struct SourcePort {
     let build = BuildConditions(modules: [])
     while let token = cursor.token {
       if case .directive(let name, let condition) = token.kind { conditions.note(name, condition) }
-      // What is not built on Linux may be as it is.
+      // Code that is not compiled on Linux is not changed.
       if build.mayHold(conditions.current) {
         if leavesProperties, token.isMark("@"), cursor.token(after: 1)?.word == "NSManaged",
           !conditions.current.contains(where: { $0.contains(AccessorSource.switchName) })
@@ -60,16 +70,15 @@ package struct SourcePort {
     moveLocalClasses(cursor.tokens)
     completeImports(cursor.tokens)
     edits.sort { ($0.range.lowerBound, $0.range.upperBound) < ($1.range.lowerBound, $1.range.upperBound) }
-    // Only in a source that does not compile two rules see to the same place.
+    // Two rules can change the same position only in a source that does not compile.
     edits = edits.reduce(into: []) { kept, edit in
       if edit.range.lowerBound >= kept.last?.range.upperBound ?? 0 { kept.append(edit) }
     }
   }
 
-  /// Whether anything is changed.
   package var isChanged: Bool { !edits.isEmpty }
 
-  /// The source as it is to be.
+  /// The changed source.
   package var result: String { text(of: 0..<bytes.count, applying: edits) }
 
   // MARK: Rules
@@ -104,13 +113,13 @@ package struct SourcePort {
 
   mutating func remark(_ token: SourceToken, _ text: String) { remarks.append(Remark(line: token.line, text: text)) }
 
-  /// `@objc(Book)` stands where Objective-C is.
+  /// Compiles attributes such as `@objc(Book)` only with Objective-C.
   private mutating func lookAtAttribute(_ name: String, _ token: SourceToken, _ cursor: TokenCursor) {
     guard Self.attributes.contains(name) else { return }
     var behind = cursor
     behind.position += 1
     _ = behind.takeAttribute()
-    // Those beside it stand with it.
+    // Adjacent attributes are included.
     while let next = behind.token, !next.beginsLine, next.isMark("@"), Self.attributes.contains(behind.token(after: 1)?.word ?? "") {
       handled.insert(behind.position)
       behind.position += 1
@@ -119,7 +128,7 @@ package struct SourcePort {
     let end = behind.tokens[behind.position - 1].range.upperBound
     let indentation = indentation(of: token)
     let attribute = text(of: token.range.lowerBound..<end, applying: [])
-    // What else stands in the line goes on in a line of its own.
+    // The rest of the line moves to a new line.
     let next = behind.token
     let isLast = next?.beginsLine ?? true
     let rest = isLast ? "" : "\n" + indentation
@@ -134,7 +143,7 @@ package struct SourcePort {
     "objc", "objcMembers", "IBOutlet", "IBAction", "IBInspectable", "IBDesignable", "GKInspectable",
   ]
 
-  /// `#keyPath(Book.author.name)` is the text `"author.name"`.
+  /// Replaces `#keyPath(Book.author.name)` by the literal `"author.name"`.
   private mutating func replaceKeyPath(_ token: SourceToken, _ cursor: TokenCursor) {
     var behind = cursor
     guard let key = Self.key(&behind) else {
@@ -144,7 +153,7 @@ package struct SourcePort {
     edits.append((token.range.lowerBound..<behind.tokens[behind.position - 1].range.upperBound, "\"\(key)\""))
   }
 
-  /// The key that `#keyPath(…)` names, which is gone past; nil where there is none.
+  /// Returns the key of a `#keyPath(…)` and advances past it; `nil` if there is none.
   private static func key(_ cursor: inout TokenCursor) -> String? {
     cursor.position += 1
     guard cursor.isAt("(") else {
@@ -154,19 +163,19 @@ package struct SourcePort {
     let first = cursor.position + 1
     cursor.skipBracketed()
     let names = cursor.tokens[first..<max(first, cursor.position - 1)].compactMap(\.name)
-    // Types come first, and begin with a capital.
+    // Type names come first and begin with an uppercase letter.
     let keys = names.drop { $0.first?.isUppercase ?? false }
     return keys.isEmpty ? nil : keys.joined(separator: ".")
   }
 
-  /// `"\(#keyPath(Book.title)) == %@"` is `"title == %@"`.
+  /// Replaces `"\(#keyPath(Book.title)) == %@"` by `"title == %@"`.
   private mutating func lookInText(_ token: SourceToken) {
     let hashes = bytes[token.range].prefix { $0 == UInt8(ascii: "#") }.count
     let begin = [UInt8(ascii: "\\")] + Array(repeating: UInt8(ascii: "#"), count: hashes) + [UInt8(ascii: "(")]
     var place = token.range.lowerBound + hashes
     while place + begin.count < token.range.upperBound {
       guard bytes[place..<place + begin.count].elementsEqual(begin) else {
-        // What a backslash stands before is no begin.
+        // An escaped character does not begin an interpolation.
         place += bytes[place] == begin[0] ? 2 : 1
         continue
       }
@@ -192,7 +201,8 @@ package struct SourcePort {
     }
   }
 
-  /// `#selector(NSString.localizedStandardCompare(_:))` of a sort descriptor is `NSSelectorFromString("localizedStandardCompare:")`.
+  /// Replaces `#selector(NSString.localizedStandardCompare(_:))` of a sort descriptor by
+  /// `NSSelectorFromString("localizedStandardCompare:")`.
   private mutating func replaceSelector(_ token: SourceToken, _ cursor: TokenCursor) {
     var behind = cursor
     behind.position += 1
@@ -213,14 +223,14 @@ package struct SourcePort {
 
   // MARK: Text
 
-  /// The blanks that a token's line begins with.
+  /// Returns the white space at the beginning of a token's line.
   func indentation(of token: SourceToken) -> String {
     var start = token.range.lowerBound
     while start > 0, bytes[start - 1] != UInt8(ascii: "\n") { start -= 1 }
     return String(decoding: bytes[start...].prefix { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }, as: UTF8.self)
   }
 
-  /// The source's text with some of the edits.
+  /// Returns a range of the source with some of the edits applied.
   func text(of range: Range<Int>, applying edits: [(range: Range<Int>, text: String)]) -> String {
     var result: [UInt8] = []
     var position = range.lowerBound
@@ -232,7 +242,7 @@ package struct SourcePort {
     return String(decoding: result + bytes[position..<range.upperBound], as: UTF8.self)
   }
 
-  /// The lines of a range, with their ends.
+  /// Returns the lines of a range, including terminators.
   func wholeLines(of range: Range<Int>) -> Range<Int> {
     let start = bytes[..<range.lowerBound].lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
     let end = bytes[range.upperBound...].firstIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? bytes.count
@@ -241,9 +251,9 @@ package struct SourcePort {
 
   // MARK: The difference
 
-  /// The difference as `diff -U0` prints it; empty where nothing is changed.
+  /// Returns the changes in the format of `diff -U0`; empty if there are none.
   ///
-  /// - Parameter path: The file's path, as the difference is to name it.
+  /// - Parameter path: The path of the file in the output.
   package func difference(path: String) -> String {
     if edits.isEmpty { return "" }
     var lines = ["--- \(path)", "+++ \(path)"]
@@ -258,7 +268,7 @@ package struct SourcePort {
         first += 1
       }
       while let line = old.last, line == new.last { (old, new) = (old.dropLast(), new.dropLast()) }
-      // Where no line is replaced or put in, it is the line before.
+      // For an insertion or deletion, the number is that of the preceding line.
       lines.append("@@ -\(first - (old.isEmpty ? 1 : 0)),\(old.count) +\(first + shift - (new.isEmpty ? 1 : 0)),\(new.count) @@")
       lines += old.map { "-" + $0 } + new.map { "+" + $0 }
       shift += new.count - old.count
@@ -266,7 +276,7 @@ package struct SourcePort {
     return lines.joined(separator: "\n") + "\n"
   }
 
-  /// The edits, those of one line together.
+  /// The edits, grouped by lines.
   private var groups: [[(range: Range<Int>, text: String)]] {
     edits.reduce(into: []) { groups, edit in
       if let last = groups.last, wholeLines(around: last).upperBound > edit.range.lowerBound {
@@ -277,7 +287,7 @@ package struct SourcePort {
     }
   }
 
-  /// The lines that edits touch, with their ends.
+  /// Returns the lines that edits affect, including terminators.
   private func wholeLines(around edits: [(range: Range<Int>, text: String)]) -> Range<Int> {
     guard let first = edits.first, let last = edits.last else { return 0..<0 }
     return wholeLines(of: first.range.lowerBound..<last.range.upperBound)

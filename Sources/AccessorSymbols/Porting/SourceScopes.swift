@@ -1,7 +1,5 @@
-// SourceScopes: in which brackets a place of a source is.
-
 extension TokenCursor {
-  /// The places of the brackets that are open before a place, from the outermost.
+  /// Returns the positions of the open brackets before a position, outermost first.
   static func openers(_ tokens: [SourceToken], before position: Int) -> [Int] {
     var open: [Int] = []
     for place in 0..<min(position, tokens.count) {
@@ -14,7 +12,7 @@ extension TokenCursor {
   static func isOpening(_ token: SourceToken) -> Bool { token.isMark("(") || token.isMark("[") || token.isMark("{") }
   static func isClosing(_ token: SourceToken) -> Bool { token.isMark(")") || token.isMark("]") || token.isMark("}") }
 
-  /// The place of the keyword of what a brace begins; nil for a closure or statement.
+  /// Returns the position of the keyword whose declaration a brace begins; `nil` for a closure or statement.
   static func keyword(_ tokens: [SourceToken], ofBraceAt brace: Int) -> Int? {
     var position = brace - 1
     while position >= 0, !tokens[position].isMark("{"), !tokens[position].isMark("}") {
@@ -33,7 +31,7 @@ extension TokenCursor {
     "switch", "do", "catch", "return",
   ]
 
-  /// The place of the bracket that one ends; 0 where there is none.
+  /// Returns the position of the bracket that matches a closing one; 0 if there is none.
   static func opener(_ tokens: [SourceToken], ofBracketAt position: Int) -> Int {
     var (depth, place) = (0, position)
     while place >= 0 {
@@ -45,15 +43,15 @@ extension TokenCursor {
     return 0
   }
 
-  /// The name of the type, or of the extended one, around a place; nil outside of types.
+  /// Returns the name of the type or extended type around a position; `nil` outside of types.
   static func type(_ tokens: [SourceToken], around position: Int) -> String? {
     openers(tokens, before: position).reversed().lazy.compactMap { type(tokens, atBrace: $0) }.first
   }
 
-  /// The name of the type, or of the extended one, that a brace begins.
+  /// Returns the name of the type or extended type that a brace begins.
   static func type(_ tokens: [SourceToken], atBrace brace: Int) -> String? {
     guard tokens[brace].isMark("{"), isOfType(tokens, braceAt: brace), let keyword = keyword(tokens, ofBraceAt: brace) else { return nil }
-    // Of `extension Outer.Inner` the last name.
+    // The last name of `extension Outer.Inner`.
     var name: String?
     for position in keyword + 1..<brace {
       if let found = tokens[position].name { name = found } else if !tokens[position].isMark(".") { break }
@@ -62,7 +60,7 @@ extension TokenCursor {
     return name
   }
 
-  /// Whether a brace begins a type or an extension of one.
+  /// Returns whether a brace begins a type or an extension.
   static func isOfType(_ tokens: [SourceToken], braceAt brace: Int) -> Bool {
     guard let place = keyword(tokens, ofBraceAt: brace), let word = tokens[place].word else { return false }
     return ["class", "struct", "enum", "actor", "protocol", "extension"].contains(word)

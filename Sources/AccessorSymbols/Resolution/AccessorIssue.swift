@@ -1,6 +1,5 @@
-// AccessorIssue: why a managed declaration gets no accessors.
-
-/// Why a managed declaration gets no accessors. Its description is a line as build systems read them: `file:line: error: sentence`.
+/// The reason why an `@NSManaged` declaration gets no accessors. Its description has the form that build systems parse:
+/// `file:line: error: message`.
 package struct AccessorIssue: Error, Equatable, CustomStringConvertible, Sendable {
   package enum Reason: Equatable, Sendable {
     case unknownType(String)
@@ -21,10 +20,10 @@ package struct AccessorIssue: Error, Equatable, CustomStringConvertible, Sendabl
 
   package var file: String
   package var line: Int
-  /// The property or method.
+  /// The name of the property or method.
   package var name: String
   package var reason: Reason
-  /// The conditions of `#if` that it depends on: it is one where these hold only, which the compiler finds out.
+  /// The `#if` conditions of the declaration. The issue is an error only if they hold, which the compiler determines.
   package var conditions: [String]
 
   package init(file: String, line: Int, name: String, reason: Reason, conditions: [String] = []) {

@@ -1,8 +1,6 @@
-// BuildConditions: what the conditions of `#if` come to, as far as that is known before the compiler runs.
-
-/// Tells what conditions of `#if` come to on Linux. Flags of the build are not known.
+/// An evaluator for `#if` conditions on Linux. Flags of the build are unknown.
 struct BuildConditions: Sendable {
-  /// The modules that are known to be there.
+  /// The modules that are known to be available.
   var modules: Set<String>
 
   private static let languageModules: Set<String> = [
@@ -10,7 +8,7 @@ struct BuildConditions: Sendable {
     "Dispatch", "Glibc", "Observation", "Synchronization", "XCTest", "Testing", "CipherData",
   ]
 
-  /// Frameworks of Apple's systems that sources on Core Data ask for.
+  /// Frameworks of Apple's systems that Core Data sources often check for.
   static let appleModules: Set<String> = [
     "ObjectiveC", "Darwin", "UIKit", "AppKit", "Cocoa", "SwiftUI", "WatchKit", "WidgetKit", "Combine", "CloudKit", "CoreGraphics",
     "CoreImage", "CoreLocation", "CoreSpotlight", "CoreText", "CoreFoundation", "MapKit", "Contacts", "EventKit", "HealthKit", "Intents",
@@ -18,10 +16,10 @@ struct BuildConditions: Sendable {
     "UniformTypeIdentifiers", "SwiftData", "Network", "CryptoKit", "LocalAuthentication", "MetricKit", "BackgroundTasks", "PDFKit",
   ]
 
-  /// Whether none of the conditions is known not to hold.
+  /// Returns whether none of the conditions is known to be false.
   func mayHold(_ conditions: [String]) -> Bool { conditions.allSatisfy { holds($0) != false } }
 
-  /// Whether a condition holds; nil where that is not known.
+  /// Returns whether a condition holds; `nil` if unknown.
   func holds(_ condition: String) -> Bool? {
     var cursor = TokenCursor(SourceLexer.tokens(of: condition))
     return either(&cursor)

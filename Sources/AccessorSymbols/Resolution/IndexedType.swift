@@ -1,25 +1,23 @@
-// IndexedType: a type of scanned sources, with its place.
-
-/// A type of scanned sources.
+/// A type that scanned sources declare.
 struct IndexedType: Sendable {
-  /// The type, or the alias as if it were one.
+  /// The type; for a type alias, a nominal type of its name.
   var nominal: MangledNominal
   var kind: DeclaredType.Kind
   var inherited: [TypeSyntax]
   var access: DeclaredAccess
-  /// Whether it, or one of those that it is nested in, is private to its file.
+  /// Whether the type or an enclosing type is private to its file.
   var isOfFile: Bool
   var isGeneric: Bool
-  /// Where it is declared.
+  /// The module that declares the type.
   var module: String
   var file: String
   var line: Int
   var conditions: [String]
 
-  /// Whether a file of a module may name it.
+  /// Returns whether a file of a module can refer to the type.
   func isVisible(from file: String, of module: String) -> Bool {
     if isOfFile { return self.file == file }
-    // A package's own modules see what it has for itself; another's sources do not compile where they are named all the same.
+    // Modules of the same package see `package` declarations; if another package's sources use them, they do not compile anyway.
     return self.module == module || access >= .package
   }
 }

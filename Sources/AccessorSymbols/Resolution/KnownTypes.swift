@@ -1,22 +1,20 @@
-// KnownTypes: the types of Swift, Foundation and CoreData that managed declarations can have.
-
-/// Types of modules whose sources are not at hand.
+/// The types of Swift, Foundation, and CoreData that `@NSManaged` declarations can have. The sources of these modules are not scanned.
 enum KnownTypes {
-  /// What a name means.
+  /// The meaning of a type name.
   enum Meaning: Sendable {
     case nominal(MangledNominal, parameters: Int)
     case type(MangledType)
   }
 
-  /// What a name means where nothing else is declared by it.
+  /// Returns the meaning of a name unless another declaration has that name.
   static func meaning(of name: String) -> Meaning? { meanings[name] }
 
-  /// All of one module, for tests that compare them with the compiler's.
+  /// All nominal types, for a test that compares them with the compiler's.
   static var nominals: [MangledNominal] {
     meanings.values.compactMap { if case .nominal(let nominal, parameters: 0) = $0 { nominal } else { nil } }.sorted { $0.path < $1.path }
   }
 
-  /// The modules that show the types of a module: Foundation is several in symbols.
+  /// Returns whether a module exports the module of a type. Foundation consists of several modules in symbols.
   static func isShown(_ nominal: MangledNominal, by module: String) -> Bool {
     nominal.module == module || module == "Foundation" && nominal.module.hasPrefix("Foundation")
   }

@@ -1,14 +1,13 @@
-// ScannedModule: the sources of a module, and by what its private declarations are told apart.
 internal import ObjectModel
 
-/// The sources of a module.
+/// The scanned sources of a module.
 package struct ScannedModule: Sendable {
   package var name: String
   package var sources: [ScannedSource]
 
   package init(name: String, sources: [ScannedSource]) { (self.name, self.sources) = (name, sources) }
 
-  /// What tells declarations that are private to a file from those of other files; nil where libcrypto has no MD5.
+  /// Returns the text that distinguishes declarations private to a file; `nil` if libcrypto lacks MD5.
   static func discriminator(ofFile file: String, in module: String) -> String? {
     let name = file.split(separator: "/").last.map(String.init) ?? file
     guard let digest = ContentDigest.md5(Array((module + name).utf8)) else { return nil }

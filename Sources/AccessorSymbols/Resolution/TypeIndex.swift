@@ -1,6 +1,4 @@
-// TypeIndex: the types of a module's sources and of those that it depends on, by their names.
-
-/// The types of a module's sources and of those that it depends on.
+/// The types in the sources of a module and its dependencies, by name.
 struct TypeIndex: Sendable {
   private var types: [String: [String: [IndexedType]]] = [:]
   let modules: Set<String>
@@ -12,12 +10,12 @@ struct TypeIndex: Sendable {
     for module in modules {
       for source in module.sources {
         for type in source.types where conditions.mayHold(type.conditions) {
-          // What is nested in a type within an extension follows that type.
+          // Types nested in an extension are added after the extended type.
           if type.context.isExtension || !add(type, of: source, in: module, to: nil) { extended.append((module, source, type)) }
         }
       }
     }
-    // An extension may be of a type that another one declares.
+    // An extended type can itself be declared in another extension.
     var waiting = extended
     while !waiting.isEmpty {
       let before = waiting.count
@@ -29,7 +27,7 @@ struct TypeIndex: Sendable {
     }
   }
 
-  /// The type that a declaration stands in.
+  /// Returns the type that contains a declaration.
   func owner(of context: DeclarationContext, file: String, module: String) -> IndexedOwner? {
     guard let first = context.path.first else { return nil }
     for home in [module] + modules.subtracting([module]).sorted() {
@@ -45,12 +43,12 @@ struct TypeIndex: Sendable {
     return nil
   }
 
-  /// The types that a path means within a module, as far as a file may name them.
+  /// Returns the types with a path in a module that a file can refer to.
   func named(_ path: String, of home: String, from file: String, of module: String) -> [IndexedType] {
     (types[home]?[path] ?? []).filter { $0.isVisible(from: file, of: module) }
   }
 
-  /// The types that a module declares, in the order of their paths.
+  /// Returns the types that a module declares, sorted by path.
   func declared(in module: String) -> [IndexedType] {
     (types[module] ?? [:]).sorted { $0.key < $1.key }.flatMap(\.value).filter { $0.module == module }
   }
@@ -78,7 +76,7 @@ struct TypeIndex: Sendable {
   }
 }
 
-/// The type that declarations stand in: one of scanned sources, or one that is known by its name.
+/// The type that contains a declaration: a scanned one or a known one.
 enum IndexedOwner {
   case indexed(IndexedType)
   case known(MangledNominal)

@@ -1,6 +1,5 @@
-// TypeResolver: written types as types of modules.
-
-/// Finds what the types in a declaration mean, as the compiler does: in the types that it stands in and those above them, in its module, in others.
+/// Resolves the types in a declaration like the compiler: in the enclosing types and their superclasses, in the module, and in imported
+/// modules.
 struct TypeResolver {
   let index: TypeIndex
   let module: String
@@ -10,7 +9,7 @@ struct TypeResolver {
 
   private static let maximumDepth = 32
 
-  /// What a written type means.
+  /// Resolves a written type.
   func type(of syntax: TypeSyntax, in scope: MangledNominal?, depth: Int = 0) throws(ResolutionFailure) -> MangledType {
     if depth > Self.maximumDepth { throw ResolutionFailure(.unsupportedType(syntax.text)) }
     switch syntax {
@@ -86,14 +85,15 @@ struct TypeResolver {
 
   // MARK: Classes
 
-  /// Whether a class inherits from `NSManagedObject`, by way of classes whose sources are at hand.
+  /// Returns whether a class inherits from `NSManagedObject` through scanned classes.
   func isManaged(_ type: IndexedType) -> Bool { managedClasses(above: type) != nil }
 
-  /// The classes between a class and `NSManagedObject`, the nearest one first; nil for a class that does not inherit from it by way of classes whose sources are at hand.
+  /// Returns the classes between a class and `NSManagedObject`, nearest first; `nil` if the class does not inherit from it through scanned
+  /// classes.
   func managedClasses(above type: IndexedType, depth: Int = 0) -> [MangledNominal]? {
     guard depth < Self.maximumDepth, case .named(let path, let arguments)? = type.inherited.first, arguments.isEmpty else { return nil }
     let there = TypeResolver(index: index, module: type.module, file: type.file, imports: imports)
-    // What cannot be found is no class of entities; its declarations with @NSManaged have issues of their own.
+    // A type that cannot be found is not an entity class. Its `@NSManaged` declarations have issues of their own.
     if let above = try? there.lookUp(path, in: type.nominal.parent, depth) {
       return managedClasses(above: above, depth: depth + 1).map { [above.nominal] + $0 }
     }
@@ -110,7 +110,7 @@ struct TypeResolver {
       level = here.parent
     }
     if let found = try single(index.named(name, of: module, from: file, of: module), name) { return found }
-    // What is behind the first name may be inherited, or be behind an alias.
+    // A type after the first name can be inherited or reached through an alias.
     if path.count > 1, let outer = try lookUp([path[0]], in: scope, depth) { return try member(Array(path.dropFirst()), of: outer, depth) }
     if path.count > 1, index.modules.contains(path[0]) {
       let rest = path.dropFirst().joined(separator: ".")
@@ -120,14 +120,14 @@ struct TypeResolver {
     for other in index.modules.sorted() where other != module && imports.contains(other) {
       found += index.named(name, of: other, from: file, of: module)
     }
-    // What the sources declare within a type of Swift or Foundation.
+    // A type that the sources nest in a type of Swift or Foundation.
     if found.isEmpty, path.count > 1, case .nominal(let nominal, _) = KnownTypes.meaning(of: path[0]) {
       found = index.named(name, of: nominal.module, from: file, of: module)
     }
     if found.isEmpty {
-      // A module may show what it imports.
+      // A module can re-export its imports.
       for other in index.modules.sorted() where other != module { found += index.named(name, of: other, from: file, of: module) }
-      // Swift's and Foundation's types come before those that nobody imports.
+      // Types of Swift and Foundation take precedence over those of modules that the file does not import.
       if path.count == 1, KnownTypes.meaning(of: path[0]) != nil { return nil }
     }
     return try single(found, name)
@@ -135,13 +135,13 @@ struct TypeResolver {
 
   private func single(_ found: [IndexedType], _ name: String) throws(ResolutionFailure) -> IndexedType? {
     if found.count < 2 { return found.first }
-    // The same type under several conditions is one to symbols.
+    // Declarations of a type under several conditions are the same type in symbols.
     let kinds = Set(found.map { "\($0.nominal) \($0.kind)" })
     if kinds.count == 1 { return found[0] }
     throw ResolutionFailure(.ambiguousType(name, in: found.map { "\($0.file):\($0.line)" }))
   }
 
-  /// A type in a type, or in one that it inherits from.
+  /// Resolves a type nested in a type or in one of its superclasses.
   private func member(_ path: [String], of type: MangledNominal, _ depth: Int) throws(ResolutionFailure) -> IndexedType? {
     let own = type.path + "." + path.joined(separator: ".")
     if let found = try single(index.named(own, of: type.module, from: file, of: module), own) { return found }
@@ -171,7 +171,7 @@ struct TypeResolver {
   }
 }
 
-/// Why a type is not resolved.
+/// The reason why a type cannot be resolved.
 struct ResolutionFailure: Error {
   let reason: AccessorIssue.Reason
   init(_ reason: AccessorIssue.Reason) { self.reason = reason }

@@ -1,8 +1,6 @@
-// ConditionStack: the conditions that `#if` puts on what is between it and `#endif`.
-
-/// The conditions that hold where a scanner stands.
+/// The `#if` conditions at the current position of a scanner.
 struct ConditionStack {
-  /// Of each open `#if` the conditions that were passed, and the one that holds; nil for none, as behind `#else`.
+  /// For each open `#if`, the conditions of earlier branches and that of the current branch; `nil` after `#else`.
   private var open: [(passed: [String], here: String?)] = []
 
   mutating func note(_ directive: String, _ condition: String) {
@@ -15,7 +13,7 @@ struct ConditionStack {
     }
   }
 
-  /// The conditions, from the outermost on.
+  /// The conditions, outermost first.
   var current: [String] {
     open.flatMap { frame in frame.passed.map { "!(\($0))" } + (frame.here.map { [$0] } ?? []) }
   }

@@ -1,6 +1,4 @@
-// DeclarationScanner: walks through the declarations of a source. What stands in bodies of functions is passed over.
-
-/// Walks through the declarations of a source.
+/// A scanner for the declarations of a source. It skips the bodies of functions.
 struct DeclarationScanner {
   private(set) var result: ScannedSource
   private var cursor: TokenCursor
@@ -16,7 +14,7 @@ struct DeclarationScanner {
   mutating func run() {
     while cursor.token != nil {
       scan(in: DeclarationContext(), access: nil)
-      // A brace too many, which the compiler refuses.
+      // An unbalanced brace, which the compiler rejects.
       cursor.position += 1
     }
   }
@@ -31,14 +29,14 @@ struct DeclarationScanner {
 
   // MARK: Declarations
 
-  /// Reads declarations up to the brace that closes them.
+  /// Scans declarations up to the closing brace.
   private mutating func scan(in context: DeclarationContext, access: DeclaredAccess?) {
     while let token = cursor.token, !token.isMark("}") {
       switch token.kind {
       case .directive(let name, let condition):
         conditions.note(name, condition)
         cursor.position += 1
-        // Attributes may stand between `#if` and `#endif`, and the declaration behind them.
+        // Attributes can be inside `#if` and `#endif`, followed by the declaration.
         continue
       case .mark(UInt8(ascii: "@")):
         cursor.position += 1
@@ -54,7 +52,7 @@ struct DeclarationScanner {
     }
   }
 
-  /// Whether the word is a name behind a dot.
+  /// Whether the word is a member name after a dot.
   private var isMember: Bool { cursor.position > 0 && cursor.tokens[cursor.position - 1].isMark(".") }
 
   private mutating func skipBody() { result.managedInFunctions += cursor.skipBracketed() }
@@ -124,7 +122,7 @@ struct DeclarationScanner {
     cursor.position += 1
     let isGeneric = cursor.isAt("<")
     if isGeneric { cursor.skipAngled() }
-    // A word that is no keyword everywhere, such as `actor`, may be a name.
+    // A contextual keyword such as `actor` can also be a name.
     guard cursor.isAt(":") || cursor.isAt("{") || cursor.token?.word == "where" else { return }
     let inherited = takeInherited()
     let own = prefix.access ?? access ?? .internal
@@ -155,7 +153,7 @@ struct DeclarationScanner {
     _ = cursor.take("}")
   }
 
-  /// What stands behind the colon of a type, up to its body.
+  /// Parses the types after a type's colon, up to its body.
   private mutating func takeInherited() -> [TypeSyntax] {
     var types: [TypeSyntax] = []
     if cursor.take(":") {
@@ -193,7 +191,7 @@ struct DeclarationScanner {
       guard let name = cursor.token?.name else { return skipRest() }
       let line = cursor.line
       cursor.position += 1
-      // `var first, second: Int` gives both the type.
+      // In `var first, second: Int`, both have the type.
       untyped.append((name, line))
       if cursor.take(":") {
         let type = cursor.takeType()
@@ -252,7 +250,7 @@ struct DeclarationScanner {
   private mutating func note(
     _ kind: ManagedDeclaration.Kind, _ name: String, _ line: Int, _ context: DeclarationContext, _ access: DeclaredAccess?
   ) {
-    // The compiler refuses it for members of the type itself.
+    // The compiler rejects `@NSManaged` on static members.
     guard prefix.isManaged, !prefix.isOfType else { return }
     result.managed.append(
       ManagedDeclaration(
@@ -262,7 +260,7 @@ struct DeclarationScanner {
 
   // MARK: What is passed over
 
-  /// A function's signature and body: what stands between is no declaration.
+  /// Skips a function's signature and body, which contain no declarations to scan.
   private mutating func skipSignature() {
     while let token = cursor.token, !token.isMark("("), !token.isMark("{"), !token.isMark("}") { cursor.position += 1 }
     if cursor.isAt("(") { skipBody() }
@@ -270,7 +268,7 @@ struct DeclarationScanner {
     if cursor.isAt("{") { skipBody() }
   }
 
-  /// Up to the next declaration, or to the body.
+  /// Skips to the next declaration or to the body.
   private mutating func skipRest(orComma: Bool = false) {
     var isFirst = true
     while let token = cursor.token, !token.isMark("}"), !token.isMark(";") {
@@ -296,7 +294,7 @@ struct DeclarationScanner {
 }
 
 extension TokenCursor {
-  /// Goes past the next body in braces.
+  /// Advances past the next body in braces.
   mutating func skipPastBody() {
     while let token, !token.isMark("{"), !token.isMark("}") { position += 1 }
     if isAt("{") { skipBracketed() }

@@ -1,6 +1,4 @@
-// ScannedSource: what a Swift source declares, as far as managed properties and their types need it.
-
-/// Who may use a declaration.
+/// The access level of a declaration.
 package enum DeclaredAccess: String, Comparable, Sendable {
   case `private`, `fileprivate`, `internal`, package, `public`, open
 
@@ -15,17 +13,17 @@ package enum DeclaredAccess: String, Comparable, Sendable {
     }
   }
   package static func < (left: DeclaredAccess, right: DeclaredAccess) -> Bool { left.order < right.order }
-  /// Whether only the declaration's own file may use it, which its symbol then tells.
+  /// Whether only the declaration's file can use it, which its symbol then encodes.
   package var isOfFile: Bool { self <= .fileprivate }
 }
 
-/// The types that a declaration stands in.
+/// The types that contain a declaration.
 package struct DeclarationContext: Sendable {
-  /// Their names, from the outermost on, as they are written.
+  /// Their names as written, outermost first.
   package var path: [String] = []
-  /// Whether the innermost is an extension.
+  /// Whether the innermost one is an extension.
   package var isExtension = false
-  /// Whether one of them is for its file only.
+  /// Whether one of them is private to its file.
   package var isOfFile = false
   /// Whether one of them is generic.
   package var isGeneric = false
@@ -40,11 +38,11 @@ package struct DeclaredType: Sendable {
   package var context: DeclarationContext
   package var name: String
   package var kind: Kind
-  /// What stands behind its colon.
+  /// The types after its colon.
   package var inherited: [TypeSyntax]
   package var access: DeclaredAccess
   package var isGeneric: Bool
-  /// The conditions that `#if` puts on it, from the outermost on.
+  /// The `#if` conditions of the declaration, outermost first.
   package var conditions: [String]
   package var line: Int
 }
@@ -56,7 +54,7 @@ package struct ManagedDeclaration: Sendable {
     package var type: TypeSyntax
   }
   package enum Kind: Sendable {
-    /// A property; nil where no type is written.
+    /// A property; `nil` if the declaration has no type.
     case property(TypeSyntax?)
     case method([Parameter], result: TypeSyntax)
   }
@@ -64,7 +62,7 @@ package struct ManagedDeclaration: Sendable {
   package var name: String
   package var kind: Kind
   package var access: DeclaredAccess
-  /// Who may set it, where that is said.
+  /// The explicit access level of the setter, if any.
   package var setterAccess: DeclaredAccess?
   package var conditions: [String]
   package var line: Int
@@ -77,28 +75,27 @@ package struct DeclaredImport: Hashable, Sendable {
   package var conditions: [String]
 }
 
-/// What a Swift source declares.
+/// The declarations of a Swift source that managed properties and their types depend on.
 package struct ScannedSource: Sendable {
-  /// The file's path.
   package var file: String
   package var imports: [DeclaredImport] = []
   package var types: [DeclaredType] = []
   package var managed: [ManagedDeclaration] = []
   /// The lines with `@NSManaged` in classes that functions declare.
   package var managedInFunctions: [Int] = []
-  /// Whether it names models as Apple's tools compile them.
+  /// Whether the source names models in the form that Apple's tools compile.
   package var namesCompiledModels = false
-  /// Whether the source replaces files by the file manager.
+  /// Whether the source replaces files with the file manager.
   package var replacesItems = false
-  /// Whether its managed properties are written with accessors of their own in the end.
+  /// Whether its `@NSManaged` properties are compiled with their own accessors.
   package var hasOwnAccessors: Bool
 
-  /// Reads a source.
+  /// Scans a source.
   ///
   /// - Parameters:
-  ///   - source: The text.
-  ///   - file: The path of its file, whose last name is in the symbols of private declarations.
-  ///   - hasOwnAccessors: Whether its managed properties are written with accessors of their own in the end.
+  ///   - source: The text of the source.
+  ///   - file: The path of the file. Its last component is part of the symbols of private declarations.
+  ///   - hasOwnAccessors: Whether its `@NSManaged` properties are compiled with their own accessors.
   package init(_ source: String, file: String, hasOwnAccessors: Bool = false) {
     (self.file, self.hasOwnAccessors) = (file, hasOwnAccessors)
     replacesItems = source.contains("replaceItem")

@@ -1,6 +1,4 @@
-// SourceLexer: a Swift source as tokens.
-
-/// Takes a Swift source apart. Comments are left out, texts are passed over with whatever code is interpolated in them.
+/// A lexer for Swift. It omits comments and skips string literals, including interpolated code.
 struct SourceLexer {
   private let bytes: [UInt8]
   private var position = 0
@@ -67,7 +65,7 @@ struct SourceLexer {
     while position < bytes.count, byte() != UInt8(ascii: "\n"), byte() != UInt8(ascii: "\r") { advance() }
   }
 
-  /// A comment between `/*` and `*/`, in which others may stand.
+  /// Skips a `/* … */` comment, which can contain nested ones.
   private mutating func skipComment() {
     var depth = 0
     while position < bytes.count {
@@ -154,7 +152,7 @@ struct SourceLexer {
     return .directive(name, condition: takeCondition())
   }
 
-  /// What follows in the line, and in those after it as long as a parenthesis is open.
+  /// Reads the rest of the line, and of the following lines while a parenthesis is open.
   private mutating func takeCondition() -> String {
     var (text, depth): ([UInt8], Int) = ([], 0)
     while position < bytes.count {
@@ -162,7 +160,7 @@ struct SourceLexer {
         skipLine()
       } else if isAt("/*") {
         skipComment()
-        // It ends in this line, or the condition goes on behind it.
+        // The comment ends on this line, or the condition continues after it.
         beginsLine = false
       } else if byte() == UInt8(ascii: "\n") || byte() == UInt8(ascii: "\r") {
         if depth <= 0 { break }
@@ -180,10 +178,10 @@ struct SourceLexer {
 
   // MARK: Texts
 
-  /// A text from its first quote on; it may have hashes behind the last one.
+  /// Skips a string literal from its first quotation mark, which can end with number signs.
   private mutating func skipText(hashes: Int) {
     let quotes = isAt("\"\"\"") ? 3 : 1
-    // Three quotes may also be an empty text and the begin of another, which Swift does not allow.
+    // Three quotation marks could also be an empty literal and the start of another, which Swift does not allow.
     advance(quotes)
     while position < bytes.count {
       if byte() == UInt8(ascii: "\\"), hasHashes(hashes, at: 1) {
@@ -192,7 +190,7 @@ struct SourceLexer {
       } else if byte() == UInt8(ascii: "\""), (1..<quotes).allSatisfy({ byte($0) == UInt8(ascii: "\"") }), hasHashes(hashes, at: quotes) {
         return advance(quotes + hashes)
       } else if quotes == 1, byte() == UInt8(ascii: "\n") {
-        // The compiler refuses it; the next line is code again.
+        // The compiler rejects this literal; the next line is code again.
         return
       } else {
         advance()
@@ -202,7 +200,7 @@ struct SourceLexer {
 
   private func hasHashes(_ count: Int, at offset: Int) -> Bool { (0..<count).allSatisfy { byte(offset + $0) == UInt8(ascii: "#") } }
 
-  /// The code in a text, from its parenthesis on.
+  /// Skips the code in a string literal, from its parenthesis.
   private mutating func skipInterpolation() {
     var depth = 0
     while position < bytes.count {
@@ -218,7 +216,7 @@ struct SourceLexer {
 
   // MARK: Regular expressions
 
-  /// How long a regular expression is that begins here; nil where the slash is an operator.
+  /// Returns the length of the regular expression that begins here; `nil` if the slash is an operator.
   private func lengthOfExpression() -> Int? {
     guard mayBeginExpression, byte(1) != UInt8(ascii: " "), byte(1) != UInt8(ascii: "\t") else { return nil }
     var (offset, isInClass) = (1, false)
@@ -236,7 +234,7 @@ struct SourceLexer {
     return nil
   }
 
-  /// Whether a value may begin behind the last token.
+  /// Whether an expression can begin after the last token.
   private var mayBeginExpression: Bool {
     guard let last = tokens.last else { return true }
     switch last.kind {

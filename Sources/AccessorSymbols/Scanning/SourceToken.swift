@@ -1,35 +1,33 @@
-// SourceToken: a piece of a Swift source.
-
-/// A piece of a Swift source, without blanks and comments.
+/// A token of a Swift source.
 struct SourceToken: Equatable, Sendable {
   enum Kind: Equatable, Sendable {
-    /// A name or keyword; also `#selector` and the like.
+    /// An identifier or keyword; also `#selector` and the like.
     case word(String)
-    /// A name between backticks, which is no keyword.
+    /// An identifier in backticks, which is not a keyword.
     case escaped(String)
     /// One byte of punctuation.
     case mark(UInt8)
     /// `->`.
     case arrow
-    /// A number, text or regular expression.
+    /// A number, string, or regular expression.
     case literal
-    /// `#if`, `#elseif`, `#else` and `#endif` with the condition.
+    /// `#if`, `#elseif`, `#else`, or `#endif`, with the condition.
     case directive(String, condition: String)
   }
 
   var kind: Kind
-  /// Counted from 1.
+  /// The line number, from 1.
   var line: Int
-  /// Whether it is the first of its line.
+  /// Whether the token is the first one on its line.
   var beginsLine: Bool
-  /// Whether nothing stands between the token before it and itself.
+  /// Whether nothing separates the token from the preceding one.
   var touchesFormer: Bool
-  /// Its bytes.
+  /// The token's bytes.
   var range: Range<Int>
 
-  /// The word, unless it is between backticks.
+  /// The word, unless it is in backticks.
   var word: String? { if case .word(let word) = kind { word } else { nil } }
-  /// The name.
+  /// The identifier, with or without backticks.
   var name: String? {
     switch kind {
     case .word(let name), .escaped(let name): name

@@ -1,6 +1,4 @@
-// TokenCursor: a place among the tokens of a source, and the types that are read there.
-
-/// A place among the tokens of a source.
+/// A position in the tokens of a source, with a parser for types.
 struct TokenCursor {
   let tokens: [SourceToken]
   var position = 0
@@ -13,17 +11,17 @@ struct TokenCursor {
 
   func isAt(_ mark: Unicode.Scalar) -> Bool { token?.isMark(mark) ?? false }
 
-  /// Whether a mark stands before the place.
+  /// Returns whether a punctuation mark precedes the position.
   func follows(_ mark: Unicode.Scalar) -> Bool { position > 0 && tokens[position - 1].isMark(mark) }
 
-  /// Goes on if the mark stands here.
+  /// Advances past a punctuation mark if it is at the position.
   mutating func take(_ mark: Unicode.Scalar) -> Bool {
     guard isAt(mark) else { return false }
     position += 1
     return true
   }
 
-  /// Goes past what is between brackets of any kind, which begin here. Gives the lines where `@NSManaged` stands in it.
+  /// Advances past the brackets of any kind that begin here. Returns the lines in between that contain `@NSManaged`.
   @discardableResult mutating func skipBracketed() -> [Int] {
     var (depth, managed): (Int, [Int]) = (0, [])
     while let token {
@@ -36,7 +34,7 @@ struct TokenCursor {
     return managed
   }
 
-  /// Goes past `<…>`, which begins here.
+  /// Advances past `<…>`, which begins here.
   mutating func skipAngled() {
     var depth = 0
     while let token {
@@ -44,7 +42,7 @@ struct TokenCursor {
         skipBracketed()
         continue
       }
-      // What is unfinished ends before the body.
+      // An unbalanced list ends before the body.
       if token.isMark("{") || token.isMark("}") { return }
       if token.isMark("<") { depth += 1 }
       if token.isMark(">") { depth -= 1 }
@@ -53,7 +51,7 @@ struct TokenCursor {
     }
   }
 
-  /// Goes past an attribute's name and arguments, and gives the name. The `@` is passed.
+  /// Advances past an attribute's name and arguments, after the `@`, and returns the name.
   mutating func takeAttribute() -> String {
     var name = ""
     while let part = token?.name {
@@ -70,7 +68,7 @@ struct TokenCursor {
 
   // MARK: Types
 
-  /// Reads a type.
+  /// Parses a type.
   mutating func takeType() -> TypeSyntax {
     let start = position
     while take("@") { _ = takeAttribute() }
@@ -97,7 +95,7 @@ struct TokenCursor {
       position += 1
       if isAt("(") { skipBracketed() }
     }
-    // A method's result is not its last parameter's.
+    // The result of a method is not part of its last parameter's type.
     guard token?.kind == .arrow else { return first }
     position += 1
     _ = takeType()
@@ -148,7 +146,7 @@ struct TokenCursor {
         _ = takeType()
         return .unsupported(text(from: start))
       }
-      // Arguments before the last name: a type within a generic one.
+      // Arguments before the last name: a type nested in a generic one.
       if !arguments.isEmpty { return .unsupported(text(from: start)) }
       names.append(name)
       position += 1

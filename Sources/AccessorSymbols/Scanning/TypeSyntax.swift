@@ -1,8 +1,6 @@
-// TypeSyntax: types as they are written.
-
-/// A type as a source has it.
+/// A type as written in a source.
 package indirect enum TypeSyntax: Hashable, Sendable {
-  /// A name, which others may stand before: `Foundation.Date`.
+  /// A name, possibly qualified, such as `Foundation.Date`.
   case named([String], arguments: [TypeSyntax])
   case optional(TypeSyntax)
   case array(TypeSyntax)
@@ -10,10 +8,10 @@ package indirect enum TypeSyntax: Hashable, Sendable {
   case tuple([TypeSyntax])
   /// `any P`.
   case any(TypeSyntax)
-  /// What no managed property can have, such as a function.
+  /// A type that a managed property cannot have, such as a function type.
   case unsupported(String)
 
-  /// The type as Swift.
+  /// The type in Swift syntax.
   package var text: String {
     switch self {
     case .named(let names, let arguments):
@@ -28,7 +26,7 @@ package indirect enum TypeSyntax: Hashable, Sendable {
     }
   }
 
-  /// A name that is a keyword stands between backticks.
+  /// Returns a name, in backticks if it is a keyword.
   private static func quoted(_ name: String) -> String {
     ["Type", "Protocol", "default", "in", "is", "as", "class", "struct", "enum", "func", "let", "var"].contains(name) ? "`\(name)`" : name
   }

@@ -1,37 +1,34 @@
-// EntityShape: what a class marked with @Entity, or a struct with @Composite, says, read from its source.
-
 #if Macros
   import SwiftSyntax
 
-  /// A class or struct and its properties.
+  /// The parsed declaration of a class with `@Entity` or a struct with `@Composite`, and of its properties.
   struct EntityShape {
-    /// The name of the class or struct.
     let typeName: String
     /// The superclass, if it declares an entity.
     private(set) var superclass: String?
-    /// The word that makes its members as visible as it is, with a space.
+    /// The access modifier of members that are as visible as the type, followed by a space.
     let access: String
     private(set) var properties: [PropertyShape] = []
-    /// What is wrong with properties; they are left out.
+    /// Errors in properties, which are omitted.
     private(set) var mistakes: [Mistake] = []
-    /// The names of the members that the source declares.
+    /// The names of the members in the source.
     private(set) var memberNames: Set<String> = []
     private(set) var hasInitializer = false
     private var slots = Places()
     private(set) var toManyCount = 0
 
-    /// The number of the own slots: an expression.
+    /// An expression for the number of the type's own slots.
     var slotCount: String { slots.expression }
 
-    /// The name of the member that has a class's layout.
+    /// Returns the name of the member for a class's layout.
     static func layoutName(_ typeName: String) -> String { "_\(lastName(typeName))Layout" }
-    /// The name of the member that adds a class's key paths.
+    /// Returns the name of the member that adds a class's key paths.
     static func pathsName(_ typeName: String) -> String { "_add\(lastName(typeName))Paths" }
     private static func lastName(_ name: String) -> Substring { name.split(separator: ".").last ?? "" }
 
-    /// Reads a class with `@Entity`.
+    /// Parses a class with `@Entity`.
     ///
-    /// - Throws: ``Mistake`` where there can be no entity; mistakes of properties are in ``mistakes``.
+    /// - Throws: ``Mistake`` if the class cannot be an entity. Errors in properties are in ``mistakes``.
     init(entity declaration: some DeclGroupSyntax, mark: AttributeSyntax) throws {
       guard let declaration = declaration.as(ClassDeclSyntax.self) else {
         throw Mistake(at: mark, "@Entity is for classes; a struct of values within an object is marked with @Composite")
@@ -49,7 +46,7 @@
       read(declaration.memberBlock)
     }
 
-    /// Reads a struct with `@Composite`.
+    /// Parses a struct with `@Composite`.
     ///
     /// - Throws: ``Mistake``, as for classes.
     init(composite declaration: some DeclGroupSyntax, mark: AttributeSyntax) throws {
@@ -71,7 +68,7 @@
 
     private static func access(_ modifiers: DeclModifierListSyntax) -> String {
       let level = modifiers.map(\.name.text).first { ["open", "public", "package", "fileprivate", "private"].contains($0) }
-      // Members of a private type are seen by its extension.
+      // Members of a private type must be visible to its extension.
       return level.map { ["open": "public ", "private": "fileprivate "][$0] ?? "\($0) " } ?? ""
     }
 
@@ -107,7 +104,7 @@
       }
     }
 
-    /// Macros do not know which conditions hold: a property under one would silently be none of the model's.
+    /// Rejects properties under `#if`: macros cannot evaluate the condition, so the property would silently be missing from the model.
     private mutating func refuseMarks(in conditional: IfConfigDeclSyntax) {
       for clause in conditional.clauses {
         guard case .decls(let members)? = clause.elements else { continue }
@@ -121,7 +118,7 @@
       }
     }
 
-    /// Why a property of a struct with `@Composite` is no part; nil for one that is, and for what is not stored.
+    /// Returns why a property of a struct with `@Composite` cannot be a part; `nil` if it can, or if it is not stored.
     private static func problem(ofPart variable: VariableDeclSyntax) -> Mistake? {
       let marks = PropertyShape.marks(of: variable)
       guard let (mark, attribute) = marks.first else {
@@ -149,7 +146,7 @@
     }
   }
 
-  /// A number of slots: so many, and those of composites.
+  /// A number of slots: a constant plus the slots of composites.
   private struct Places {
     var count = 0
     var types: [String] = []

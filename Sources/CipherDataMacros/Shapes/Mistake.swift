@@ -1,10 +1,8 @@
-// Mistake: what the compiler reports of the wrong use of a macro, where it is.
-
 #if Macros
   import SwiftDiagnostics
   import SwiftSyntax
 
-  /// A mistake in the use of a macro: where it is, what it is and what to do.
+  /// An error in the use of a macro: its position and a message with the fix.
   struct Mistake: Error {
     private let node: Syntax
     private let text: String
@@ -14,7 +12,7 @@
       self.text = text
     }
 
-    /// The mistake for the compiler.
+    /// The error as a compiler diagnostic.
     var diagnostic: Diagnostic { Diagnostic(node: node, message: Message(message: text)) }
 
     private struct Message: DiagnosticMessage {
@@ -25,7 +23,7 @@
   }
 
   extension Mistake {
-    /// Runs something that may find a mistake; one is added to a list, and nil is the result.
+    /// Runs a closure. If it throws an error of this type, appends the error to a list and returns `nil`.
     static func collecting<Result>(in mistakes: inout [Mistake], _ body: () throws -> Result?) rethrows -> Result? {
       do { return try body() } catch let mistake as Mistake {
         mistakes.append(mistake)

@@ -1,25 +1,23 @@
-// PropertyShape: what a property with a mark says, read from its source.
-
 #if Macros
   import SwiftSyntax
   import SwiftSyntaxBuilder
 
-  /// A property with `@Attribute`, `@Relationship` or `@FetchedProperty`.
+  /// A parsed property with `@Attribute`, `@Relationship`, or `@FetchedProperty`.
   struct PropertyShape {
-    /// The marks of properties.
+    /// The attributes of properties.
     enum Mark: String, CaseIterable {
       case attribute = "Attribute"
       case relationship = "Relationship"
       case fetchedProperty = "FetchedProperty"
     }
 
-    /// What the property is.
+    /// The kind of a property.
     enum Kind {
-      /// A type of the library's, one with raw values, or a `Codable` one.
+      /// A type of the library, a type with raw values, or a `Codable` type.
       case value
-      /// What a named transformer gives.
+      /// The output of a named transformer.
       case transformed
-      /// Anything, in memory only.
+      /// A value of any type, in memory only.
       case untyped
       case composite
       case toOne
@@ -27,34 +25,33 @@
       case fetched
     }
 
-    /// The name as the source writes it, in backticks where it is a keyword.
+    /// The name as written, in backticks if it is a keyword.
     let identifier: String
     let kind: Kind
-    /// Whether the type is an optional.
     let isOptional: Bool
-    /// The type without the mark of an optional or a collection.
+    /// The type without the optional or the collection.
     let type: String
-    /// The initial value; nil for none.
+    /// The initial value, if any.
     let initial: String?
-    /// The arguments of the mark, but for `inverse`.
+    /// The arguments of the attribute, except for `inverse`.
     let arguments: [String]
-    /// The names of the options among them, such as `derived`.
+    /// The names of the options among the arguments, such as `derived`.
     let options: Set<String>
-    /// The name of the relationship back.
+    /// The name of the inverse relationship.
     let inverse: String?
-    /// The words before `var` that say who sees the property, such as `public`, and who sets it.
+    /// The access modifiers before `var`, such as `public` and `private(set)`.
     let access: String
     let setterAccess: String?
-    /// Where it is among the class's own slots or to-many relationships: an expression.
+    /// An expression for the index among the class's own slots or to-many relationships.
     var place = "0"
 
     /// The name in the model.
     var name: String { Self.plain(identifier) }
 
-    /// A name without backticks.
+    /// Returns a name without backticks.
     static func plain(_ identifier: String) -> String { identifier.filter { $0 != "`" } }
 
-    /// Whether only the store, or a fetch, gives the value.
+    /// Whether only the store or a fetch sets the value.
     var isReadOnly: Bool {
       if case .fetched = kind { return true }
       return options.contains("derived") && setterAccess == nil
@@ -68,7 +65,6 @@
       }
     }
 
-    /// The type as it is declared.
     var declaredType: String {
       switch kind {
       case .toMany(isOrdered: false): "Set<\(type)>"
@@ -77,7 +73,7 @@
       }
     }
 
-    /// The marks on a property.
+    /// Returns the attributes of a property that mark it as part of a model.
     static func marks(of variable: VariableDeclSyntax) -> [(mark: Mark, attribute: AttributeSyntax)] {
       variable.attributes.compactMap { element in
         guard let attribute = element.as(AttributeSyntax.self),
@@ -91,7 +87,7 @@
   // MARK: Reading
 
   extension PropertyShape {
-    /// Reads a property; nil for one without a mark.
+    /// Parses a property; `nil` for one without such an attribute.
     ///
     /// - Throws: ``Mistake``.
     init?(_ variable: VariableDeclSyntax) throws {
@@ -131,7 +127,7 @@
       try check(attribute, name: name)
     }
 
-    /// An initial value that begins with a dot, with its type.
+    /// Returns an initial value that begins with a dot qualified by its type.
     private static func spelled(_ value: String, _ type: String) -> String { value.hasPrefix(".") ? type + value : value }
 
     private static func read(_ mark: AttributeSyntax) throws -> (arguments: [String], options: Set<String>, inverse: String?) {
@@ -156,7 +152,7 @@
       return (arguments, options, inverse)
     }
 
-    /// The name of an option: `.derived("…")`, `.unique`.
+    /// Returns the name of an option such as `.derived("…")` or `.unique`.
     static func option(_ expression: ExprSyntax) -> String? {
       let named = expression.as(FunctionCallExprSyntax.self)?.calledExpression ?? expression
       return named.as(MemberAccessExprSyntax.self)?.declName.baseName.text
@@ -189,14 +185,14 @@
       }
     }
 
-    /// What an optional wraps; nil for another type.
+    /// Returns the wrapped type of an optional; `nil` for any other type.
     private static func optional(_ type: TypeSyntax) -> TypeSyntax? {
       if let wrapped = type.as(OptionalTypeSyntax.self) { return wrapped.wrappedType }
       guard let named = type.as(IdentifierTypeSyntax.self), named.name.text == "Optional" else { return nil }
       return argument(of: named)
     }
 
-    /// The members of an array or a set; nil for another type.
+    /// Returns the member type of an array or a set; `nil` for any other type.
     private static func collection(_ type: TypeSyntax) -> (member: String, isOrdered: Bool)? {
       if let array = type.as(ArrayTypeSyntax.self) { return (array.element.trimmedDescription, true) }
       guard let named = type.as(IdentifierTypeSyntax.self), ["Set", "Array"].contains(named.name.text), let inner = argument(of: named)
@@ -221,7 +217,7 @@
       case .composite: throw Mistake(at: value, "a composite takes no initial value: give its parts initial values")
       case .toOne: throw Mistake(at: value, "a relationship takes no initial value: set it in awakeFromInsert()")
       case .toMany:
-        // An empty collection is what it begins with.
+        // An empty collection is the initial value anyway.
         if value.as(ArrayExprSyntax.self)?.elements.isEmpty == true { return }
         throw Mistake(at: value, "a relationship takes no initial value: set it in awakeFromInsert()")
       case .fetched: throw Mistake(at: value, "a fetched property takes no initial value: its predicate says which objects it has")

@@ -1,9 +1,7 @@
-// TypeOptions: the arguments of @Entity and @Composite.
-
 #if Macros
   import SwiftSyntax
 
-  /// What stands in the parentheses of `@Entity` and `@Composite`.
+  /// The arguments of `@Entity` or `@Composite`.
   struct TypeOptions {
     /// The name of the entity or composite, a string literal.
     let name: String
@@ -11,7 +9,7 @@
     let arguments: [String]
     private let expressions: [ExprSyntax]
 
-    /// Reads the arguments.
+    /// Parses the arguments.
     ///
     /// - Throws: ``Mistake``.
     init(_ mark: AttributeSyntax, typeName: String) throws {
@@ -35,7 +33,8 @@
       arguments = expressions.map(\.trimmedDescription)
     }
 
-    /// Names in constraints and indexes that no property has. Of a class below another not all properties are known here: the model's validation finds them.
+    /// Returns errors about names in constraints and indexes that no property has. For a subclass, the inherited properties are unknown
+    /// here; the validation of the model checks the names.
     func mistakes(in shape: EntityShape) -> [Mistake] {
       guard shape.superclass == nil, shape.mistakes.isEmpty else { return [] }
       let known = shape.properties.map(\.name)
@@ -48,13 +47,14 @@
       }
     }
 
-    /// What a literal says; nil where it is put together.
+    /// Returns the text of a literal; `nil` if it contains interpolations.
     private static func text(of literal: StringLiteralExprSyntax) -> String? {
       guard literal.segments.count == 1 else { return nil }
       return literal.segments.first?.as(StringSegmentSyntax.self)?.content.text
     }
 
-    /// The literals that name properties in `.unique("a", "b")`, `.index("i", on: "a", "b", where: …)` and `.index("i", fullText: "a", "b")`.
+    /// Returns the literals that name properties in `.unique("a", "b")`, `.index("i", on: "a", "b", where: …)`, and
+    /// `.index("i", fullText: "a", "b")`.
     private static func names(in option: ExprSyntax) -> [StringLiteralExprSyntax] {
       guard let call = option.as(FunctionCallExprSyntax.self), let name = PropertyShape.option(option) else { return [] }
       var isName = name == "unique"

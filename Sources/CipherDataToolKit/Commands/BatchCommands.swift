@@ -1,24 +1,23 @@
-// BatchCommands: `cipherdata update` and `delete`.
 import ArgumentParser
 import ObjectContext
 
 /// Sets properties of many objects.
 struct UpdateCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "update", abstract: "Set properties of all objects that meet a condition, and print their number.",
+    commandName: "update", abstract: "Set properties of all objects that match a condition, and print their number.",
     discussion: """
       --set takes new values, constant or computed of each object as it was before, such as: summary = nil, name = uppercase(name), \
-      installedSize = installedSize * 2. A to-one relationship takes nil or an object's URI, as the column @id of fetch shows it. All objects are \
-      changed or none; the model's rules hold.
+      installedSize = installedSize * 2. A to-one relationship takes nil or an object's URI, as the column @id of fetch shows it. \
+      Either all objects are changed or none. The model's validation rules apply.
       """)
 
   @OptionGroup
   var store: StoreOptions
 
-  @Option(help: "The entity whose objects are changed, those of entities below it included.")
+  @Option(help: "The entity to update, including its subentities.")
   var entity: String
 
-  @Option(parsing: .unconditional, help: ArgumentHelp("The new values, parted by commas.", valueName: "values"))
+  @Option(parsing: .unconditional, help: ArgumentHelp("The comma-separated assignments.", valueName: "values"))
   var set: String
 
   @OptionGroup
@@ -40,16 +39,16 @@ struct UpdateCommand: AsyncParsableCommand {
 /// Deletes many objects.
 struct DeleteCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "delete", abstract: "Delete all objects that meet a condition, and print how many were deleted.",
+    commandName: "delete", abstract: "Delete all objects that match a condition, and print their number.",
     discussion: """
-      The model's delete rules hold: objects to which a rule cascades are deleted and counted too, and a rule that denies stops everything. \
-      --dry-run counts the objects that meet the condition only.
+      The model's delete rules apply: objects that a cascade rule reaches are deleted and counted too, and a deny rule stops the whole \
+      deletion. --dry-run counts only the objects that match the condition.
       """)
 
   @OptionGroup
   var store: StoreOptions
 
-  @Option(help: "The entity whose objects are deleted, those of entities below it included.")
+  @Option(help: "The entity to delete from, including its subentities.")
   var entity: String
 
   @OptionGroup

@@ -1,4 +1,3 @@
-// CommonOptions: what several commands take: the passphrase, and the ways to a store.
 import ArgumentParser
 import Foundation
 import ObjectContext
@@ -7,14 +6,14 @@ import ObjectStore
 import CipherData
 import SQLCipherStore
 
-/// Where the passphrase comes from.
+/// The source of the passphrase.
 struct PassphraseOptions: ParsableArguments {
   @Option(help: ArgumentHelp("Read the passphrase from the first line of a file.", valueName: "file"), completion: .file())
   var passphraseFile: String?
 
   @Option(
     help: ArgumentHelp(
-      "The work that may be spent on the key file, in derivations of the standard cost (scrypt, N = 2^17); 16 of up to 256 MiB unless said otherwise. Raise it only for a file that you trust.",
+      "The limit of key derivation work for the key file, in derivations of the standard cost (scrypt, N = 2^17). The default is 16, with up to 256 MiB each. Raise it only for a file that you trust.",
       valueName: "number"))
   var keyWork: Int?
 
@@ -22,18 +21,18 @@ struct PassphraseOptions: ParsableArguments {
     if let keyWork, keyWork < 1 { throw ValidationError("--key-work takes a number from 1.") }
   }
 
-  /// The passphrase of an existing store; a recovery key is taken too.
+  /// Returns the passphrase or the recovery key of an existing store.
   func key(for path: String) throws -> StoreKey {
     .passphrase(try PassphraseSource(file: passphraseFile, prompt: "Passphrase for \(path): ").read())
   }
 
-  /// Unlocks a store's file. What is wrong with the file is said before a passphrase is asked for.
+  /// Unlocks a store's file. Errors in the file are reported before the passphrase is requested.
   func unlock(_ path: String) async throws -> SQLCipherStoreFile {
     try await Self.check(path)
     return try await SQLCipherStoreFile.unlock(at: .path(path), key: try key(for: path), keyWorkLimit: keyWork)
   }
 
-  /// Says what is wrong with a store's file without its key.
+  /// Checks a store's file without its key.
   static func check(_ path: String) async throws {
     do {
       _ = try await SQLCipherStoreFile.unlock(at: .path(path), key: nil)
@@ -42,7 +41,7 @@ struct PassphraseOptions: ParsableArguments {
     }
   }
 
-  /// The passphrase of a new store.
+  /// Returns the passphrase of a new store.
   func newKey(for path: String) throws -> StoreKey {
     .passphrase(try PassphraseSource(file: passphraseFile, prompt: "New passphrase for \(path): ", asksTwice: true).read())
   }
@@ -58,7 +57,7 @@ struct StrictOption: ParsableArguments {
   var strict = false
 }
 
-/// Where a new passphrase comes from, beside the present one.
+/// The source of a new passphrase, in addition to that of the current one.
 struct NewPassphraseOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
@@ -66,7 +65,6 @@ struct NewPassphraseOptions: ParsableArguments {
     completion: .file())
   var newPassphraseFile: String?
 
-  /// The new passphrase.
   func key() throws -> StoreKey {
     .passphrase(
       try PassphraseSource(
@@ -83,23 +81,22 @@ struct StoreOptions: ParsableArguments {
   @OptionGroup
   var passphrase: PassphraseOptions
 
-  /// Unlocks the store's file.
   func unlock() async throws -> SQLCipherStoreFile { try await passphrase.unlock(store) }
 
-  /// Opens the store with the model that is inside it.
+  /// Opens the store with the model that is stored in it.
   ///
-  /// - Parameter observer: Hears of the statements.
+  /// - Parameter observer: An observer that receives the SQL statements.
   func open(isReadOnly: Bool, observer: SQLObserver? = nil) async throws -> PersistentContainer {
     try await PersistentContainer.open(try await unlock(), isReadOnly: isReadOnly, observer: observer)
   }
 }
 
 extension PersistentContainer {
-  /// Opens an unlocked store with the model that is inside it.
+  /// Opens an unlocked store with the model that is stored in it.
   ///
   /// - Parameters:
-  ///   - observer: Hears of the statements.
-  ///   - configure: Changes what the store is opened with.
+  ///   - observer: An observer that receives the SQL statements.
+  ///   - configure: Modifies the store's description before the store is opened.
   static func open(
     _ file: SQLCipherStoreFile, isReadOnly: Bool, observer: SQLObserver? = nil,
     _ configure: (inout PersistentStoreDescription) -> Void = { _ in }
@@ -117,12 +114,12 @@ extension PersistentContainer {
     }
   }
 
-  /// Runs work with a context of its own, and closes the stores afterwards.
+  /// Runs a closure with a new context, and closes the stores afterwards.
   func run<Result: Sendable>(_ body: @escaping @Sendable (ManagedObjectContext) throws -> Result) async throws -> Result {
     try await closing { try await performBackgroundTask(body) }
   }
 
-  /// Runs work, and closes the stores afterwards.
+  /// Runs a closure, and closes the stores afterwards.
   func closing<Result>(_ body: () async throws -> Result) async throws -> Result {
     do {
       let result = try await body()
@@ -135,10 +132,10 @@ extension PersistentContainer {
   }
 }
 
-/// A progress bar that work on another thread may move.
+/// A progress bar that can be updated from another thread.
 final class SharedProgress: Sendable {
   private let title: String
-  // Only one thread at a time works on a file and tells of it; the bar itself is never touched by two.
+  // Only one thread at a time works on a file and reports progress, so that the bar is never accessed concurrently.
   private nonisolated(unsafe) let bar: ProgressBar
 
   init(_ title: String) {
@@ -146,7 +143,7 @@ final class SharedProgress: Sendable {
     bar = ProgressBar(title, total: 1000)
   }
 
-  /// What long work on a store's file tells.
+  /// A handler for the progress of long operations on a store's file.
   var handler: SQLCipherStoreFile.Progress {
     { done, total in
       self.show(total == 0 ? 0 : Double(done) / Double(total))
@@ -154,19 +151,18 @@ final class SharedProgress: Sendable {
     }
   }
 
-  /// Shows a fraction of the whole work.
+  /// Shows the completed fraction of the whole operation.
   func show(_ fraction: Double) { bar.update(Int(fraction * 1000)) }
 
   func finish() { bar.finish() }
 }
 
 extension URL {
-  /// The URL of a path as it was given on the command line.
   static func path(_ path: String) -> URL { URL(fileURLWithPath: path) }
 }
 
-/// Who changes a store, for its history.
+/// The author that the store's history records for changes.
 struct AuthorOptions: ParsableArguments {
-  @Option(help: "The author that the store's history has for the changes, where it keeps one.")
+  @Option(help: "The author that the store's history records for the changes.")
   var author: String?
 }

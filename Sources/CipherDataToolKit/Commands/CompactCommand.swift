@@ -1,21 +1,20 @@
-// CompactCommand: `cipherdata compact` and `statistics`.
 import ArgumentParser
 import Foundation
 import SQLCipherStore
 
-/// Gives unused pages back.
+/// Releases unused pages of a store's file.
 struct CompactCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "compact",
-    abstract: "Give the space that deleted objects have left back to the disk.",
+    abstract: "Release the disk space of deleted objects.",
     discussion: """
-      The store is written anew under the same keys, checked, and put in the old one's place. It takes room on the disk for what is in use, once more. A store in \
-      use is refused. Whatever happens, the store is the old or the new one.
+      The store is rewritten with the same keys, verified, and atomically replaced. This needs additional disk space for the used part \
+      of the store. A store in use is rejected.
       """)
 
   @OptionGroup var store: StoreOptions
-  @Flag(help: "Count what the query planner goes by afterwards, as `statistics` does.") var statistics = false
-  @Option(help: "The form of the output.") var format = InfoCommand.Format.text
+  @Flag(help: "Update the query planner's statistics afterwards, as `statistics` does.") var statistics = false
+  @Option(help: "The output format.") var format = InfoCommand.Format.text
 
   func run() async throws {
     let file = try await store.unlock()
@@ -42,18 +41,18 @@ struct CompactCommand: AsyncParsableCommand {
   }
 }
 
-/// Counts what the query planner goes by.
+/// Updates the statistics that the query planner uses.
 struct StatisticsCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "statistics",
-    abstract: "Count how many objects each index leads to, for the query planner, or remove the figures.",
+    abstract: "Collect index statistics for the query planner, or remove them.",
     discussion: """
-      Without figures the planner goes by the indexes alone. They change no result, may make fetches faster or slower, and do not follow later changes; who has \
-      the store open goes by them once he opens it again. `fetch --explain` says which index is used.
+      Without statistics, the planner uses only the declared indexes. Statistics change no results, can make fetches faster or slower, \
+      and are not updated by later changes. Processes use them after they reopen the store. `fetch --explain` says which index is used.
       """)
 
   @OptionGroup var store: StoreOptions
-  @Flag(help: "Remove the figures.") var remove = false
+  @Flag(help: "Remove the statistics.") var remove = false
 
   func run() async throws {
     let file = try await store.unlock()

@@ -1,4 +1,3 @@
-// CreateCommand: `cipherdata create`.
 import ArgumentParser
 import Foundation
 import ObjectContext
@@ -28,7 +27,7 @@ struct CreateCommand: AsyncParsableCommand {
 
   func run() async throws {
     let model = try ModelCommand.model(self.model, strict: strict.strict)
-    // What is wrong with the model or the place is said before a passphrase is asked for.
+    // Report errors in the model or the path before requesting a passphrase.
     _ = try CompiledModel(model)
     try FilePlace.checkFree(store)
     if try FilePlace.isTaken(store + ".keys") { throw ToolError(.cannotCreate, "\(store).keys exists already.") }

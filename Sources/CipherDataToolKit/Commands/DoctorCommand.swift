@@ -1,16 +1,15 @@
-// DoctorCommand: `cipherdata doctor`.
 import ArgumentParser
 import Foundation
 import SQLCipherStore
 
-/// Examines the machine and a store's surroundings.
+/// Checks the machine and the environment of a store.
 struct DoctorCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "doctor",
-    abstract: "Look at the libraries, the disk, swap, core dumps, and a store's files and settings, and give advice. Changes nothing.",
+    abstract: "Check the libraries, the disk, swap, core dumps, and a store's files and settings, and give advice. Changes nothing.",
     discussion: """
-      Without a store the current folder is looked at. Ends with 1 where something should be done, and otherwise with 0; 69 or 74 where something does not work. \
-      Notes are for information.
+      Without a store, the current folder is checked. The exit status is 0, or 1 if there is advice; 69 or 74 if something does not \
+      work. Notes are for information.
 
         cipherdata doctor
         cipherdata doctor library.store
@@ -18,9 +17,9 @@ struct DoctorCommand: AsyncParsableCommand {
       """)
 
   @Argument(help: "The store's file.", completion: .file()) var store: String?
-  @Flag(help: "Do not unlock the store: look at its files only.") var locked = false
+  @Flag(help: "Check only the store's files, without unlocking it.") var locked = false
   @OptionGroup var passphrase: PassphraseOptions
-  @Option(help: "The form of the output.") var format = InfoCommand.Format.text
+  @Option(help: "The output format.") var format = InfoCommand.Format.text
 
   func run() async throws {
     var findings = Doctor.library(try LibraryInformation())

@@ -1,4 +1,3 @@
-// ExitStatus+Errors: the one place where errors become the number and the line that the tool ends with.
 import ArgumentParser
 import Foundation
 import ObjectContext
@@ -8,20 +7,19 @@ import ObjectStore
 import CipherData
 import CoreDataImport
 
-/// How the tool ends after an error: a number, and one line for standard error.
+/// The exit status and the error message with which the tool ends.
 package struct Ending: Sendable, Hashable {
-  /// The number.
   package var status: ExitStatus
-  /// What went wrong, in one line.
+  /// The error message, one line for standard error.
   package var message: String
 
-  /// The ending of an error.
+  /// Maps an error to an exit status and a message.
   package init(_ error: any Error) {
     let (status, message) = Self.parts(of: error)
     self.init(status, ToolWords.said(of: message))
   }
 
-  /// An ending with a message, which is put on one line.
+  /// Creates an ending with a message, whose line breaks are removed.
   package init(_ status: ExitStatus, _ message: String) {
     self.status = status
     self.message = TableWriter.printable(message.split(whereSeparator: \.isNewline).joined(separator: "; "))
@@ -49,7 +47,7 @@ package struct Ending: Sendable, Hashable {
     }
   }
 
-  /// The tool's option for a part of a request.
+  /// Returns the command-line option for a clause of a fetch request.
   private static func option(for clause: FetchClause) -> String {
     switch clause {
     case .propertiesToGroupBy: "--group-by"
@@ -63,7 +61,7 @@ package struct Ending: Sendable, Hashable {
     }
   }
 
-  /// The operations that make or change files.
+  /// The operations that create or modify files.
   private static let writingOperations: Set<StoreOperation> = [
     .create, .writeKeyFile, .changeKeys, .lock, .write, .copyStore, .backUp, .export, .replace, .rotateDataKey, .compact,
   ]

@@ -1,12 +1,11 @@
-// FetchCommand: `cipherdata fetch`.
 import ArgumentParser
 import ObjectContext
 import SQLCipherStore
 
-/// Finds objects and prints them.
+/// Fetches objects and prints them.
 struct FetchCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "fetch", abstract: "Find objects and print them.",
+    commandName: "fetch", abstract: "Fetch objects and print them.",
     discussion: """
       --where takes Core Data's predicate language over key paths, such as: section.name == "games" AND installedSize > 100000; \
       name BEGINSWITH[cd] "lib"; ANY tags.name == "role::program"; maintainer == nil; priority IN {"required", "important"}; \
@@ -20,25 +19,25 @@ struct FetchCommand: AsyncParsableCommand {
   @OptionGroup
   var store: StoreOptions
 
-  @Option(help: "The entity whose objects are wanted, those of entities below it included.")
+  @Option(help: "The entity to fetch, including its subentities.")
   var entity: String
 
   @OptionGroup
   var options: FetchOptions
 
-  @Flag(help: "Print the number of results only.")
+  @Flag(help: "Print only the number of results.")
   var count = false
 
-  @Flag(help: "Print how the question would be answered, and not the answer: statements, plan, indexes, and what would be slow.")
+  @Flag(help: "Print how the query would be executed instead of its results: statements, plan, indexes, and slow steps.")
   var explain = false
 
   @Flag(
     help:
-      "Answer the question and print, in place of the answer, which statements that took, how often each ran, and what was read one by one."
+      "Run the query and print, instead of its results, the statements, how often each ran, and the objects that were read one by one."
   )
   var statements = false
 
-  @Option(help: "The form of the output.")
+  @Option(help: "The output format.")
   var format = OutputFormat.table
 
   func validate() throws {
@@ -53,7 +52,7 @@ struct FetchCommand: AsyncParsableCommand {
     try await store.open(isReadOnly: true, observer: observer).run { context in
       observer?.reset()
       let question = try early ?? options.question(about: entity)
-      // The answer is of no interest where its statements are asked for.
+      // With `--statements`, only the statements are printed.
       let sink = observer == nil ? OutputSink() : OutputSink.discarding()
       if isExplained {
         try question.writeExplanation(from: context, to: OutputSink())

@@ -1,4 +1,3 @@
-// FileCommands: `cipherdata verify`, `backup`, `export`, `encrypt` and `decrypt`.
 import ArgumentParser
 import Foundation
 import ObjectContext
@@ -11,13 +10,13 @@ struct VerifyCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "verify", abstract: "Check a store: every page's authentication, the database's structure, references. Repairs nothing.",
     discussion: """
-      What a killed process may leave beside a sound store, files of large values that belong to nothing, is told as left over; it is no damage. --sweep \
-      removes it; so does the next command that writes.
+      A killed process can leave files of large values that no object refers to. They are reported as left over and are not damage. \
+      --sweep removes them, and so does the next command that writes.
       """)
 
   @OptionGroup var store: StoreOptions
-  @Flag(help: "Check the structure only, not every page's authentication.") var quick = false
-  @Flag(help: "Remove what is left over, where the store is sound.") var sweep = false
+  @Flag(help: "Check only the structure, not every page's authentication.") var quick = false
+  @Flag(help: "Remove leftover files if the store is not damaged.") var sweep = false
 
   func run() async throws {
     let file = try await store.unlock()
@@ -27,7 +26,7 @@ struct VerifyCommand: AsyncParsableCommand {
     let damage = findings.filter { $0.kind == .damage }
     let sink = OutputSink()
     for finding in damage { try sink.line(TableWriter.printable(finding.description)) }
-    // A damaged list of what belongs to the store is nothing to go by.
+    // If the file is damaged, its list of external files cannot be trusted.
     if sweep, damage.isEmpty {
       let count = try await file.sweepExternalFiles()
       if count > 0 { Tool.note("Removed \(count) left-over file\(count == 1 ? "" : "s").") }
@@ -45,11 +44,11 @@ struct VerifyCommand: AsyncParsableCommand {
 /// Copies a store.
 struct BackupCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "backup", abstract: "Copy a store, encrypted, while it may be in use.")
+    commandName: "backup", abstract: "Make an encrypted copy of a store, which can be in use.")
 
   @OptionGroup var store: StoreOptions
   @Argument(help: "The copy; it must not exist.", completion: .file()) var destination: String
-  @Flag(help: "Give the copy a data key and a passphrase of its own.") var newKey = false
+  @Flag(help: "Encrypt the copy with its own data key and passphrase.") var newKey = false
   @OptionGroup var newPassphrase: NewPassphraseOptions
 
   func run() async throws {
@@ -65,14 +64,14 @@ struct BackupCommand: AsyncParsableCommand {
   }
 }
 
-/// Writes all objects as JSON lines.
+/// Exports all objects as JSON lines.
 struct ExportCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "export",
-    abstract: "Write the objects as JSON lines, NOT ENCRYPTED, to standard output; `import` makes the same graph of them.")
+    abstract: "Write all objects as JSON lines, NOT ENCRYPTED, to standard output. `import` recreates the same graph.")
 
   @OptionGroup var store: StoreOptions
-  @Option(help: "Only the objects of this entity and those below it.") var entity: String?
+  @Option(help: "Only objects of this entity and its subentities.") var entity: String?
 
   func run() async throws {
     let name = entity
@@ -92,12 +91,12 @@ struct ExportCommand: AsyncParsableCommand {
   }
 }
 
-/// Makes an encrypted store of a plain copy.
+/// Creates an encrypted store from an unencrypted copy.
 struct EncryptCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "encrypt", abstract: "Make an encrypted store of a plain copy that `decrypt` wrote. The plain file stays.")
+    commandName: "encrypt", abstract: "Create an encrypted store from an unencrypted copy by `decrypt`, which is kept.")
 
-  @Argument(help: "The plain copy.", completion: .file()) var plain: String
+  @Argument(help: "The unencrypted copy.", completion: .file()) var plain: String
   @Argument(help: "The new store; it must not exist.", completion: .file()) var store: String
   @OptionGroup var passphrase: PassphraseOptions
 
@@ -105,21 +104,21 @@ struct EncryptCommand: AsyncParsableCommand {
     try ByteSource.check(path: plain)
     try FilePlace.checkFree(store)
     _ = try await SQLCipherStoreFile.importPlaintext(from: .path(plain), to: .path(store), key: try passphrase.newKey(for: store))
-    Tool.note("\(plain) is still there and NOT encrypted: delete it when you need it no more.")
+    Tool.note("\(plain) is kept and NOT encrypted: delete it when it is no longer needed.")
   }
 }
 
-/// Makes a plain copy of a store.
+/// Writes an unencrypted copy of a store.
 struct DecryptCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "decrypt", abstract: "Write everything in a store, NOT ENCRYPTED, into a new SQLite file.")
+    commandName: "decrypt", abstract: "Write the contents of a store, NOT ENCRYPTED, to a new SQLite file.")
 
   @OptionGroup var store: StoreOptions
-  @Argument(help: "The plain copy; it must not exist.", completion: .file()) var plain: String
+  @Argument(help: "The unencrypted copy; it must not exist.", completion: .file()) var plain: String
 
   func run() async throws {
     try FilePlace.checkFree(plain)
     try await store.unlock().exportPlaintext(to: .path(plain))
-    Tool.note("\(plain) is NOT encrypted: everybody who can read it can read all of the store.")
+    Tool.note("\(plain) is NOT encrypted: any user who can read it can read the whole store.")
   }
 }

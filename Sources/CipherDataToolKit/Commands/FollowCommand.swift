@@ -1,27 +1,27 @@
-// FollowCommand: `cipherdata follow`.
 import ArgumentParser
 import Foundation
 import ObjectContext
 import ObjectModel
 import ObjectStore
 
-/// Prints the results of a question, and then how they change.
+/// Prints the results of a fetch request, and then their changes.
 struct FollowCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "follow", abstract: "Print the results of a question, and then each change of them as others write.",
+    commandName: "follow", abstract: "Print the results of a fetch request, and then their changes as other processes write.",
     discussion: """
-      The places are those of the list: 2.0 is the first result of the third section. A line begins with + for a result that has come, - for one that has gone (with the place that \
-      it had), > for one that has moved (» where values that it is not sorted by were changed too), and ~ for one with other values. Applied one after the other, the changes make \
-      the list what a fetch would find.
+      Positions are section and index: 2.0 is the first result of the third section. A line begins with + for an insertion, - for a \
+      deletion (with the old position), > for a move (» if values other than sort keys changed too), and ~ for an update. Applied in \
+      order, the changes result in what a new fetch would return.
 
-      Ctrl-C ends it. Where the store keeps a history (cipherdata history --enable), the place that the list has come to is then printed to standard error, for --after of watch and history, \
-      and a change is read by what the history says. Without one everything is asked again after each commit, and only what has come, gone and moved is told. Nothing is polled.
+      Ctrl-C stops it. If the store records a history (cipherdata history --enable), the token of the last state is then printed to \
+      standard error, for --after of watch and history, and changes are read from the history. Without a history, the request is run \
+      again after each commit, and only insertions, deletions, and moves are printed. The store is not polled.
       """)
 
   @OptionGroup
   var store: StoreOptions
 
-  @Option(help: "The entity whose objects are wanted, those of entities below it included.")
+  @Option(help: "The entity to fetch, including its subentities.")
   var entity: String
 
   @Option(name: .customLong("where"), parsing: .unconditional, help: ArgumentHelp("The condition.", valueName: "predicate"))
@@ -30,26 +30,26 @@ struct FollowCommand: AsyncParsableCommand {
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp(
-      "The order: key paths or computed values parted by commas, each with asc or desc behind it, or - before it for desc. By default that of the unique values.",
+      "The sort order: comma-separated key paths or computed values, each followed by asc or desc, or preceded by - for desc. By default, the unique values.",
       valueName: "keys"))
   var sort: String?
 
   @Option(
-    parsing: .unconditional, help: ArgumentHelp("What parts the results into sections; they are sorted by it first.", valueName: "key"))
+    parsing: .unconditional, help: ArgumentHelp("The key that defines the sections, and the first sort key.", valueName: "key"))
   var section: String?
 
-  @Option(help: "The greatest number of results.")
+  @Option(help: "The maximum number of results.")
   var limit: Int?
 
   @Option(
     help: ArgumentHelp(
-      "What is shown of each result: key paths parted by commas. By default the unique values and those of the order.", valueName: "paths"))
+      "The columns of each result: comma-separated key paths. By default, the unique values and the sort keys.", valueName: "paths"))
   var properties: String?
 
-  @Option(help: "The form of the output.")
+  @Option(help: "The output format.")
   var format = ResultsPrinter.Format.text
 
-  @Option(name: .customLong("for"), help: ArgumentHelp("End after so long.", valueName: "seconds"))
+  @Option(name: .customLong("for"), help: ArgumentHelp("Stop after this number of seconds.", valueName: "seconds"))
   var seconds: Double?
 
   func validate() throws {
@@ -65,21 +65,21 @@ struct FollowCommand: AsyncParsableCommand {
     if isInterrupted { throw ExitCode(ExitStatus.interrupted.rawValue) }
   }
 
-  /// Follows the results until the time is over or somebody interrupts it.
+  /// Follows the results until the time limit or an interrupt.
   ///
-  /// - Returns: Whether it was interrupted.
+  /// - Returns: Whether the command was interrupted.
   @MainActor private func follow(_ container: PersistentContainer) async throws -> Bool {
     let coordinator = container.persistentStoreCoordinator
     let model = coordinator.compiledModel
     let question = try FollowQuestion(
       entity: try model.requireEntity(named: entity), in: model, condition: condition, sort: sort, section: section, limit: limit,
       paths: properties?.split(separator: ",").map { $0.filter { $0 != " " } })
-    // Heard from before the first fetch on, so that nothing is missed in between.
+    // Observe before the first fetch, so that no change in between is missed.
     let notices = coordinator.remoteChanges()
     let hasHistory = try coordinator.currentPersistentHistoryToken() != nil
     let context = container.viewContext
     if hasHistory {
-      // A state that holds still says exactly which transactions the list has in it.
+      // With a pinned query generation, it is known exactly which transactions the results include.
       try context.setQueryGeneration(from: .current)
       context.automaticallyMergesChangesFromParent = true
     }
@@ -95,7 +95,7 @@ struct FollowCommand: AsyncParsableCommand {
           context.processPendingChanges()
           place = try context.queryGenerationToken?.historyToken ?? place
         } else {
-          // What was changed nobody says: what comes, goes and moves is found out.
+          // The changed objects are not known here: fetch again, and compare the results.
           try controller.performFetch()
         }
         try printer.check()
@@ -106,9 +106,9 @@ struct FollowCommand: AsyncParsableCommand {
     return work.isCancelled && !isTimeOver
   }
 
-  /// Waits for work until the time is over or somebody interrupts it.
+  /// Waits for a task until the time limit or an interrupt.
   ///
-  /// - Returns: Whether the time was over.
+  /// - Returns: Whether the time limit was reached.
   @MainActor private static func wait(for work: Task<Void, any Error>, _ seconds: Double?) async throws -> Bool {
     var isTimeOver = false
     let timer = seconds.map { seconds in

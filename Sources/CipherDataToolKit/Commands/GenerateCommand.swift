@@ -1,16 +1,15 @@
-// GenerateCommand: `cipherdata generate`.
 import ArgumentParser
 import Foundation
 import ModelCodeGeneration
 import ObjectModel
 
-/// Writes typed classes for a model.
+/// Generates typed classes for a model.
 struct GenerateCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "generate", abstract: "Write the Swift classes of a model's entities into a folder.",
+    commandName: "generate", abstract: "Generate the Swift classes of a model's entities in a folder.",
     discussion: "One file for the model and one for each class. Files that are there already are replaced if they differ.")
 
-  /// Who sees the classes.
+  /// The access level of the generated classes.
   enum Access: String, ExpressibleByArgument, CaseIterable {
     case open, `public`, package, `internal`
   }
@@ -18,13 +17,13 @@ struct GenerateCommand: AsyncParsableCommand {
   @Argument(help: "An .xcdatamodeld or .xcdatamodel.")
   var model: String
 
-  @Option(name: [.short, .long], help: ArgumentHelp("The folder; it is created if need be.", valueName: "folder"))
+  @Option(name: [.short, .long], help: ArgumentHelp("The output folder, created if necessary.", valueName: "folder"))
   var output: String
 
-  @Option(help: "Who sees the classes.")
+  @Option(help: "The access level of the classes.")
   var access = Access.public
 
-  @Option(help: "The module that the classes are for.")
+  @Option(help: "The module of the classes.")
   var module: String?
 
   @Option(
@@ -32,7 +31,7 @@ struct GenerateCommand: AsyncParsableCommand {
     help: ArgumentHelp("A module to import, for types of transformable attributes; may be repeated.", valueName: "module"))
   var imports: [String] = []
 
-  @Flag(help: "Write of each class only a superclass with its properties, such as _Book: you declare class Book: _Book.")
+  @Flag(help: "Generate only a superclass with the properties of each class, such as _Book, for your declaration class Book: _Book.")
   var split = false
 
   @OptionGroup var strict: StrictOption

@@ -1,40 +1,40 @@
-// HistoryCommand: `cipherdata history`.
 import ArgumentParser
 import Foundation
 import ObjectContext
 import ObjectStore
 
-/// The forms in which a history is printed.
+/// The output formats of a history.
 enum HistoryFormat: String, CaseIterable, ExpressibleByArgument {
   case table, jsonl
 }
 
-/// Which part of a history is told.
+/// The options that select a part of a history.
 struct HistoryFilterOptions: ParsableArguments {
-  @Option(help: "Only what this author has written.")
+  @Option(help: "Only transactions of this author.")
   var author: String?
 
-  @Option(help: "Only changes of objects of this entity, those of entities below it included.")
+  @Option(help: "Only changes of objects of this entity and its subentities.")
   var entity: String?
 }
 
-/// Shows what was written to a store, and switches or shortens its history.
+/// Prints a store's history, switches it on or off, and deletes old transactions.
 struct HistoryCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "history", abstract: "Show what was written to a store and by whom, or switch and shorten its history.",
+    commandName: "history", abstract: "List a store's transactions with their authors, or configure and purge its history.",
     discussion: """
       Without an action it lists transactions, the oldest first. JSON lines have a line for each transaction (token, time, author, context, process, \
       program, kind, numbers of changes), then its changes, at most 1,000 a line. The table names objects by the values of their first uniqueness \
       constraint, or else by their key.
 
-      --enable begins a history, with --values one that keeps the values of objects too; --disable forgets it. --purge-before deletes what is older \
-      than a place, but nothing that a consumer has still to read. A place is a token, as this command prints them, or a date.
+      --enable begins a history, which with --values also records the values of objects; --disable deletes it. --purge-before deletes \
+      transactions before a position, except for those that a consumer has not read yet. A position is a token that this command \
+      prints, or a date.
       """)
 
   @OptionGroup
   var store: StoreOptions
 
-  @Option(help: ArgumentHelp("Only what was written after a place.", valueName: "token|date"))
+  @Option(help: ArgumentHelp("Only transactions after this position.", valueName: "token|date"))
   var after: String?
 
   @OptionGroup
@@ -43,31 +43,31 @@ struct HistoryCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("Only changes of this object.", valueName: "uri"))
   var object: String?
 
-  @Flag(help: "Show values before and after, where the history keeps them; with --enable: keep them.")
+  @Flag(help: "Show values before and after each change, if recorded; with --enable: record them.")
   var values = false
 
-  @Flag(help: "List the record with which the history begins too: what was written before is not in it.")
+  @Flag(help: "Include the record at the beginning of the history; earlier changes are not recorded.")
   var beginning = false
 
-  @Option(help: "At most so many transactions.")
+  @Option(help: "The maximum number of transactions.")
   var limit: Int?
 
-  @Option(help: "The form of the output.")
+  @Option(help: "The output format.")
   var format = HistoryFormat.table
 
-  @Flag(help: "Begin a history, or change what it keeps.")
+  @Flag(help: "Begin recording a history, or change what it records.")
   var enable = false
 
-  @Flag(help: "End the history and forget it.")
+  @Flag(help: "Stop recording the history, and delete it.")
   var disable = false
 
-  @Option(help: ArgumentHelp("Delete what is older than a place.", valueName: "token|date"))
+  @Option(help: ArgumentHelp("Delete transactions before this position.", valueName: "token|date"))
   var purgeBefore: String?
 
-  @Flag(help: "With --purge-before: also what consumers have still to read.")
+  @Flag(help: "With --purge-before: include transactions that consumers have not read yet.")
   var force = false
 
-  @Flag(help: "List who reads the history bit by bit, and how far each has come.")
+  @Flag(help: "List the registered consumers of the history and their positions.")
   var consumers = false
 
   func validate() throws {
@@ -82,7 +82,7 @@ struct HistoryCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    // What is wrong with the options is said before a passphrase is asked for.
+    // Report errors in the options before requesting a passphrase.
     let after = try after.map { try HistoryPlace($0, option: "--after") }
     let before = try purgeBefore.map { try HistoryPlace($0, option: "--purge-before") }
     let isReadOnly = !(enable || disable || before != nil)

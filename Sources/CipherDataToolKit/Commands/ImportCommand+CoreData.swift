@@ -1,4 +1,3 @@
-// ImportCommand+CoreData: `cipherdata import STORE --from-core-data Old.sqlite`: a store of Core Data into an encrypted one.
 import ArgumentParser
 import CipherData
 import CoreDataImport
@@ -8,7 +7,7 @@ import ObjectModel
 import ObjectStore
 import SQLCipherStore
 
-/// What an import from a store of Core Data takes.
+/// The options of an import from a Core Data store.
 struct CoreDataOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
@@ -30,13 +29,13 @@ struct CoreDataOptions: ParsableArguments {
 
   @OptionGroup var strict: StrictOption
 
-  @Flag(help: "Leave out files and objects that the Core Data store refers to but does not have, and report them.")
+  @Flag(help: "Skip and report missing files and objects to which the Core Data store refers.")
   var skipMissing = false
 
-  @Flag(help: "Leave behind entities and columns that the model does not know, and report them.")
+  @Flag(help: "Skip and report entities and columns that are not in the model.")
   var ignoreUnknown = false
 
-  /// The first of the options that only make sense with `--from-core-data`, if one is given.
+  /// The first given option that requires `--from-core-data`; `nil` if none is given.
   var stray: String? {
     if model != nil { return "--model" }
     if modelVersion != nil { return "--model-version" }
@@ -46,7 +45,7 @@ struct CoreDataOptions: ParsableArguments {
     return ignoreUnknown ? "--ignore-unknown" : nil
   }
 
-  /// Imports into a store, which is created where there is none.
+  /// Imports into a store, which is created if it does not exist.
   func run(_ path: String, into store: String, passphrase: PassphraseOptions) async throws {
     guard let model else { throw ToolError(.usage, "Which model was \(path) written with? Give --model.") }
     let source = try await open(path, try ModelCommand.model(model, version: modelVersion, strict: strict.strict))
@@ -61,7 +60,7 @@ struct CoreDataOptions: ParsableArguments {
     let report = try await Interruption().cancelling(
       Task {
         if let description { return try await source.importAll(creating: description, progress: progress) }
-        guard let target else { throw ToolError(.software, "There is neither a store nor a place for one.") }
+        guard let target else { throw ToolError(.software, "There is neither a store nor a folder for one.") }
         let container = try await PersistentContainer.open(target, isReadOnly: false)
         return try await container.closing { try await source.importAll(into: container, progress: progress) }
       })
@@ -69,7 +68,7 @@ struct CoreDataOptions: ParsableArguments {
     try Self.write(report, path)
   }
 
-  /// Opens the source; its passphrase is asked for only where it needs one.
+  /// Opens the source. Its passphrase is requested only if the source is encrypted.
   private func open(_ path: String, _ model: ManagedObjectModel) async throws -> CoreDataStore {
     var options = CoreDataImportOptions()
     options.skipsMissing = skipMissing
@@ -92,8 +91,8 @@ struct CoreDataOptions: ParsableArguments {
     try sink.flush()
     for note in report.notes { Tool.note(note.description) }
     var parts = ["\(report.objectCount) objects and \(report.linkCount) links imported from \(path) (\(report.layout.rawValue))"]
-    if report.externalFileCount > 0 { parts.append("\(report.externalFileCount) values from files beside it") }
+    if report.externalFileCount > 0 { parts.append("\(report.externalFileCount) values from external files") }
     Tool.note(parts.joined(separator: ", "))
-    Tool.note("\(path) is still there: delete it, and what lies beside it, when you need it no more.")
+    Tool.note("\(path) is not changed. Delete it and its companion files when they are no longer needed.")
   }
 }

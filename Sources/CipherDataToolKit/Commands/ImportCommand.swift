@@ -1,36 +1,35 @@
-// ImportCommand: `cipherdata import`.
 import ArgumentParser
 import Foundation
 import ObjectContext
 
-/// Imports objects into a store: all of the input, or nothing.
+/// Imports objects into a store, either the whole input or nothing.
 struct ImportCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "import", abstract: "Import JSON lines, Debian's package index or a store of Core Data: all of it, or nothing.",
+    commandName: "import", abstract: "Import JSON lines, Debian's package index or a Core Data store in one transaction.",
     discussion: """
       JSON lines: an object a line. Its entity is named by --entity or by the key $entity; a to-one relationship is a nested object, a to-many \
-      relationship an array of nested objects. Objects are found by their uniqueness constraints, and created where there is none or nothing \
-      is found. Dates are ISO 8601, bytes are Base64 (or hexadecimal digits after “hex:”), decimals are strings or numbers.
+      relationship an array of nested objects. Objects are found by their uniqueness constraints, and inserted if there is no \
+      constraint or no match. Dates are ISO 8601, bytes are Base64 (or hexadecimal digits after “hex:”), decimals are strings or numbers.
 
       deb822: dpkg's status file or the archive's package index (apt-cache dumpavail), into the DebianArchive model.
 
-      --from-core-data: a SQLite store of Core Data with the model it was written with. STORE is created where there is none; an existing one must \
-      have the same model. The Core Data store is only read; its passphrase, if it is encrypted, never comes from an argument.
+      --from-core-data: a Core Data SQLite store and the model with which it was written. STORE is created if it does not exist; an \
+      existing one must have the same model. The Core Data store is only read; its passphrase, if it is encrypted, never comes from an argument.
       """)
 
   @Argument(help: "The store's file.", completion: .file())
   var store: String
 
-  @Argument(help: "The input; - or nothing for standard input.")
+  @Argument(help: "The input file; - or none for standard input.")
   var file: String?
 
-  @Option(help: "The form of the input.")
+  @Option(help: "The input format.")
   var format = InputFormat.jsonl
 
   @Option(help: "The entity of JSON objects that do not name one.")
   var entity: String?
 
-  @Flag(help: "Leave bad lines out and report them, instead of ending with nothing kept.")
+  @Flag(help: "Skip and report invalid lines, instead of failing and importing nothing.")
   var skipBadLines = false
 
   @OptionGroup(title: "From Core Data")
@@ -52,7 +51,7 @@ struct ImportCommand: AsyncParsableCommand {
     }
     if let stray = coreData.stray { throw ToolError(.usage, "\(stray) belongs to --from-core-data.") }
     if file == nil, Terminal.isTerminal(STDIN_FILENO) {
-      throw ToolError(.usage, "No input: name a file, or - for what is typed.")
+      throw ToolError(.usage, "No input: name a file, or - for standard input.")
     }
     let file = file ?? "-"
     try ByteSource.check(path: file)
@@ -67,7 +66,9 @@ struct ImportCommand: AsyncParsableCommand {
       return try job.run(from: source, into: context) { records in bar.update(source.position, detail: "\(records) records") }
     }
     for error in outcome.skipped.sorted(by: { $0.line < $1.line }) { Tool.note("\(file == "-" ? "standard input" : file): \(error)") }
-    if outcome.skippedCount > outcome.skipped.count { Tool.note("… and \(outcome.skippedCount - outcome.skipped.count) more bad lines") }
+    if outcome.skippedCount > outcome.skipped.count {
+      Tool.note("… and \(outcome.skippedCount - outcome.skipped.count) more invalid lines")
+    }
     let summary = outcome.summary
     var parts = ["\(summary.records) records: \(summary.inserted) objects inserted, \(summary.updated) changed, \(summary.deleted) deleted"]
     if outcome.skippedCount > 0 { parts.append("\(outcome.skippedCount) bad lines skipped") }

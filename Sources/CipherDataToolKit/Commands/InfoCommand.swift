@@ -1,13 +1,12 @@
-// InfoCommand: `cipherdata info`.
 import ArgumentParser
 import Foundation
 import ObjectModel
 import CipherData
 import SQLCipherStore
 
-/// Prints what is known of a store.
+/// Prints information about a store.
 struct InfoCommand: AsyncParsableCommand {
-  /// The forms of output.
+  /// The output formats.
   enum Format: String, ExpressibleByArgument, CaseIterable, Sendable {
     case text, json
   }
@@ -18,7 +17,7 @@ struct InfoCommand: AsyncParsableCommand {
   @OptionGroup
   var store: StoreOptions
 
-  @Option(help: "The form of the output.")
+  @Option(help: "The output format.")
   var format = Format.text
 
   func run() async throws {

@@ -1,4 +1,3 @@
-// KeyCommand: `cipherdata key`: the keys of a store.
 import ArgumentParser
 import Foundation
 import ObjectModel
@@ -14,7 +13,7 @@ struct KeyCommand: AsyncParsableCommand {
   /// `key change`.
   struct Change: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Replace the passphrase by a new one. Takes milliseconds beside the two derivations.")
+      abstract: "Replace the passphrase with a new one. Takes milliseconds in addition to two key derivations.")
     @OptionGroup var store: StoreOptions
     @OptionGroup var newPassphrase: NewPassphraseOptions
 
@@ -47,7 +46,7 @@ struct KeyCommand: AsyncParsableCommand {
   struct List: AsyncParsableCommand {
     static let configuration = CommandConfiguration(abstract: "List the keys. Needs no passphrase.")
     @Argument(help: "The store's file.", completion: .file()) var store: String
-    @Option(help: "The form of the output.") var format = OutputFormat.table
+    @Option(help: "The output format.") var format = OutputFormat.table
 
     func run() async throws {
       try FilePlace.checkStore(store)
@@ -61,7 +60,7 @@ struct KeyCommand: AsyncParsableCommand {
   struct Remove: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "Remove a key.",
-      discussion: "Whoever kept a copy of the key file can still open the store with the removed key until `key rotate` was run.")
+      discussion: "A copy of the old key file still opens the store with the removed key until `key rotate` has run.")
     @OptionGroup var store: StoreOptions
     @Argument(help: "The key's identifier as `key list` shows it, or its first characters.") var key: String
 
@@ -80,7 +79,7 @@ struct KeyCommand: AsyncParsableCommand {
   /// `key recovery`.
   struct Recovery: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Add a recovery key and print it: keep it in a safe place. It is taken wherever a passphrase is.")
+      abstract: "Add a recovery key and print it. Keep it in a safe place. It can be used wherever a passphrase can.")
     @OptionGroup var store: StoreOptions
     @Option(help: "A name for the key.") var label = "Recovery key"
 
@@ -95,7 +94,7 @@ struct KeyCommand: AsyncParsableCommand {
   /// `key rotate`.
   struct Rotate: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Encrypt the whole store under a new data key, so that removed keys and old key files open nothing any more.")
+      abstract: "Encrypt the whole store with a new data key, so that removed keys and old key files can no longer open it.")
     @OptionGroup var store: StoreOptions
 
     func run() async throws {
@@ -110,10 +109,10 @@ struct KeyCommand: AsyncParsableCommand {
 
   // MARK: Printing
 
-  /// Says what it takes to open a store whose keys cost more than is spent unasked.
+  /// Reports the memory and passes of a key derivation that exceeds the default limit.
   static func noteWork(_ file: SQLCipherStoreFile) {
     guard let work = file.requiredKeyWork else { return }
-    Tool.note("The keys take more work than is spent unasked: some open the store only with --key-work \(work).")
+    Tool.note("The keys exceed the default limit of key derivation work. Some open the store only with --key-work \(work).")
   }
 
   static func shortID(_ slot: KeySlot) -> String { String(slot.id.uuidString.lowercased().prefix(8)) }

@@ -1,4 +1,3 @@
-// MigrateCommand: `cipherdata migrate`.
 import ArgumentParser
 import CipherData
 import Foundation
@@ -7,13 +6,13 @@ import ObjectModel
 import ObjectStore
 import SQLCipherStore
 
-/// Brings a store in step with a newer version of its model.
+/// Migrates a store to a newer version of its model.
 struct MigrateCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "migrate", abstract: "Bring a store in step with a newer version of its model.",
+    commandName: "migrate", abstract: "Migrate a store to a newer version of its model.",
     discussion: """
-      The store knows the model that wrote it; what has to be done is inferred from the two. The whole migration takes effect, or nothing of it. \
-      With --dry-run nothing is changed: what would be done is printed, with the rows each step concerns.
+      The store contains its model; the migration is inferred from both models. It takes effect completely or not at all. --dry-run \
+      prints the steps with the number of affected rows, and changes nothing.
 
         cipherdata migrate library.store --model Library.xcdatamodeld --dry-run
         cipherdata migrate library.store --model Library.xcdatamodeld --stages --dry-run
@@ -32,24 +31,24 @@ struct MigrateCommand: AsyncParsableCommand {
 
   @OptionGroup var strict: StrictOption
 
-  @Flag(help: "Go through the bundle's versions one after the other, in the order of their names, not straight to the newer model.")
+  @Flag(help: "Migrate through the bundle's versions one by one, in the order of their names, instead of directly to the newer model.")
   var stages = false
 
   @Option(
     help: ArgumentHelp(
-      "Copy the store there first; nothing may be there but the copy that a killed migration of the store has left.", valueName: "file"))
+      "Copy the store to this file first. It must not exist, except as the copy of a killed migration.", valueName: "file"))
   var backup: String?
 
-  @Flag(help: "Print what would be done, and change nothing.")
+  @Flag(help: "Print the plan without changing anything.")
   var dryRun = false
 
-  @Flag(name: .customLong("sql"), help: "With --dry-run: print the statements too.")
+  @Flag(name: .customLong("sql"), help: "With --dry-run: also print the SQL statements.")
   var showsStatements = false
 
-  @Flag(name: .customLong("defer"), help: "Put off costly clean-up until --finish.")
+  @Flag(name: .customLong("defer"), help: "Defer costly cleanup until --finish.")
   var defersCleanUp = false
 
-  @Flag(help: "Do the clean-up that an earlier migration has put off.")
+  @Flag(help: "Perform the cleanup that an earlier migration deferred.")
   var finish = false
 
   @OptionGroup var author: AuthorOptions
@@ -74,9 +73,9 @@ struct MigrateCommand: AsyncParsableCommand {
   func run() async throws {
     let sink = OutputSink()
     if let model {
-      // What is wrong with the model is said before a passphrase is asked for.
+      // Report errors in the model before requesting a passphrase.
       let newer = try CompiledModel(try ModelCommand.model(model, version: version, strict: strict.strict))
-      // A file that is there may be the copy of a migration that was killed: that takes the keys to see.
+      // An existing file may be the copy of an interrupted migration; the keys are needed to find out.
       if let backup { try FilePlace.checkFolder(of: backup) }
       let file = try await store.unlock()
       try ModelFindings(of: newer.model, at: try ModelCommand.url(model, version: version)).reportRenamings(
@@ -85,7 +84,7 @@ struct MigrateCommand: AsyncParsableCommand {
         let plan = try await file.migrationPlan(to: newer, with: try description(of: file, model))
         try sink.write(Self.text(of: plan, withStatements: showsStatements))
         try sink.flush()
-        if !plan.isPossible { throw ToolError(.badData, "The store cannot follow the model as it is.") }
+        if !plan.isPossible { throw ToolError(.badData, "The store cannot be migrated to this model.") }
         return
       }
       try await migrate(file, to: newer, try description(of: file, model), sink)
@@ -95,7 +94,7 @@ struct MigrateCommand: AsyncParsableCommand {
     try sink.flush()
   }
 
-  /// What the store is opened with, or would be.
+  /// Returns the description with which the store is opened or would be opened.
   private func description(of file: SQLCipherStoreFile, _ model: String) throws -> PersistentStoreDescription {
     var description = PersistentStoreDescription(url: file.url, key: file.key)
     description.createsStore = false
@@ -109,7 +108,7 @@ struct MigrateCommand: AsyncParsableCommand {
     _ file: SQLCipherStoreFile, to model: CompiledModel, _ description: PersistentStoreDescription, _ sink: OutputSink
   ) async throws {
     let comparison = try await file.comparison(with: model)
-    // What stages do is not what the way straight to the newer model would do.
+    // The plan of a direct migration does not describe a staged one.
     let isStaged = stages && !comparison.fits
     let differences = isStaged ? try await file.migrationPlan(to: model, with: description).changes : comparison.changes
     let changes = differences.map { TableWriter.printable($0.description) }
@@ -132,10 +131,10 @@ struct MigrateCommand: AsyncParsableCommand {
     try coordinator.remove(opened)
     for change in changes { try sink.line(change) }
     try sink.line("Migrated.")
-    if hasDeferred { Tool.note("Clean-up was put off; do it with: cipherdata migrate \(store.store) --finish") }
+    if hasDeferred { Tool.note("Cleanup was deferred; run it with: cipherdata migrate \(store.store) --finish") }
   }
 
-  /// Indexes, derivations, rules and notes are no other version of the model: no migration, but the store takes them over.
+  /// Updates the stored model when the versions differ only in indexes, derivations, rules or user info, which requires no migration.
   private func renew(
     _ file: SQLCipherStoreFile, _ model: CompiledModel, _ changes: [String], _ description: PersistentStoreDescription, _ sink: OutputSink
   ) async throws {
@@ -149,7 +148,7 @@ struct MigrateCommand: AsyncParsableCommand {
     try sink.line("The store fits the model. It has taken over what changed.")
   }
 
-  /// What changed in the model, and a plan in words, with its statements or without.
+  /// Returns a description of the model's changes and of the migration plan, with its SQL statements on request.
   static func text(of plan: MigrationPlan, withStatements: Bool) -> String {
     let shown = withStatements ? plan : plan.withoutStatements
     let changes = plan.changes.filter { change in !plan.obstacles.contains(change) }.map(\.description)

@@ -1,10 +1,9 @@
-// ModelCommands: `cipherdata model`, showing models.
 import ArgumentParser
 import Foundation
 import ModelCodeGeneration
 import ObjectModel
 
-/// Shows models.
+/// Prints and checks models.
 struct ModelCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "model", abstract: "Show, compare, check and format models, and add versions to them.",
@@ -14,7 +13,7 @@ struct ModelCommand: AsyncParsableCommand {
   struct Show: AsyncParsableCommand {
     static let configuration = CommandConfiguration(abstract: "Show a model as text.")
     @Argument(help: "An .xcdatamodeld or .xcdatamodel.") var model: String
-    @Option(help: "The form of the output.") var format = Form.text
+    @Option(help: "The output format.") var format = Form.text
 
     func run() async throws { try ModelCommand.show(model, format) }
   }
@@ -23,12 +22,12 @@ struct ModelCommand: AsyncParsableCommand {
   struct Diagram: AsyncParsableCommand {
     static let configuration = CommandConfiguration(abstract: "Draw a model.")
     @Argument(help: "An .xcdatamodeld or .xcdatamodel.") var model: String
-    @Option(help: "The form of the output; svg is laid out by Graphviz where it is installed.") var format = Form.mermaid
+    @Option(help: "The output format. Graphviz, if installed, lays out svg.") var format = Form.mermaid
 
     func run() async throws { try ModelCommand.show(model, format) }
   }
 
-  /// The forms of output.
+  /// The output formats.
   enum Form: String, ExpressibleByArgument, CaseIterable, Sendable {
     case text, mermaid, dot, svg
   }

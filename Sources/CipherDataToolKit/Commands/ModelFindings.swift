@@ -1,16 +1,15 @@
-// ModelFindings: what the tool reports of a model's file.
 import Foundation
 import ObjectModel
 import ObjectQuery
 import SQLCipherStore
 
-/// The mistakes and warnings of a model's file with their positions, the same for each command.
+/// The errors and warnings of a model file with their positions, the same for every command.
 struct ModelFindings {
   /// A finding and its position.
   struct Finding {
-    /// The position and the finding, with what is used instead.
+    /// The position and the finding, including the substitute that is used.
     let description: String
-    /// The same without what is used instead, for an error.
+    /// The same without the substitute, for error messages.
     let problem: String
 
     init(_ finding: ModelFileLint.Finding) {
@@ -25,11 +24,11 @@ struct ModelFindings {
     }
   }
 
-  /// Why no store can have the model.
+  /// The errors that make the model unusable for stores.
   let mistakes: [Finding]
-  /// The predicates of the model that cannot be read. A store can have the model; what they are for fails.
+  /// The predicates of the model that cannot be parsed. Stores can use the model, but not the features that depend on these predicates.
   let predicates: [Finding]
-  /// What `--strict` refuses.
+  /// The warnings, which `--strict` turns into errors.
   let warnings: [Finding]
   private let model: ManagedObjectModel
   private let url: URL
@@ -37,7 +36,7 @@ struct ModelFindings {
 
   /// Checks a model.
   ///
-  /// - Parameter url: The file that the model was read from.
+  /// - Parameter url: The file from which the model was read.
   init(of model: ManagedObjectModel, at url: URL) throws {
     let locations = try ModelFileLocations(ofModelAt: url)
     (self.model, self.url, self.locations) = (model, url, locations)
@@ -45,25 +44,25 @@ struct ModelFindings {
     let compiled = try? CompiledModel(model)
     predicates = ((compiled.map(DerivationFilter.issues) ?? []) + Self.predicateIssues(in: model)).map { Finding($0, locations) }
     let ofStores = compiled.map { IndexFormats.warnings(in: $0) + SQLCipherStoreFile.limitIssues(of: $0) } ?? []
-    // A mistake of the model is an error already.
+    // Findings that are already reported as errors are omitted.
     let isMistake = Set(mistakes.map(\.description))
     warnings =
       try ModelFileLint.findings(inModelAt: url).map { Finding($0) }.filter { !isMistake.contains($0.description) }
       + ofStores.map { Finding($0, locations) }
   }
 
-  /// Advice about what a model may say but is likely a mistake; of a bundle also about its versions.
+  /// Returns advice about valid elements of a model that are likely mistakes. For a bundle, its versions are also compared.
   func notes() throws -> [Finding] {
     let advice =
       url.pathExtension == "xcdatamodeld" ? ModelLint.advice(in: try VersionedModel(contentsOf: url)) : ModelLint.advice(in: model)
     return advice.map { Finding($0, locations) }
   }
 
-  /// Reports the warnings on standard error; of many the first.
+  /// Reports the warnings on standard error, up to a limit.
   ///
   /// - Parameters:
   ///   - strict: Whether a warning is an error.
-  ///   - validates: Whether a mistake is an error.
+  ///   - validates: Whether an invalid model is an error.
   /// - Throws: ``ToolError`` with the positions.
   func report(strict: Bool, validates: Bool) throws {
     if validates, !mistakes.isEmpty {
@@ -74,7 +73,8 @@ struct ModelFindings {
     Self.note(findings)
   }
 
-  /// Reports renaming identifiers of a newer model that lead to nothing in the older one. In a bundle of several versions they are among the warnings of the file.
+  /// Reports renaming identifiers of a newer model that match nothing in the older one. For a bundle of several versions, the warnings of
+  /// the file already include them.
   ///
   /// - Throws: ``ToolError`` with the positions, if strict.
   func reportRenamings(from older: ManagedObjectModel, strict: Bool = false) throws {
@@ -100,7 +100,7 @@ struct ModelFindings {
     return ToolError(.badData, start + findings.prefix(50).map(\.problem).joined(separator: "; ") + rest)
   }
 
-  /// Predicates of the model that are not in format language.
+  /// Returns the model's predicates that are not valid in the format language.
   private static func predicateIssues(in model: ManagedObjectModel) -> [ModelIssue] {
     var issues: [ModelIssue] = []
     func check(_ format: String?, _ entity: String?, _ name: String) {

@@ -1,4 +1,3 @@
-// ModelMaintenanceCommands: `cipherdata model diff`, `lint` and `format`.
 import ArgumentParser
 import Foundation
 import ObjectModel
@@ -7,7 +6,7 @@ extension ModelCommand {
   /// `model diff`.
   struct Difference: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "diff", abstract: "Say what changed between two versions of a model, and whether stores can follow.",
+      commandName: "diff", abstract: "List the changes between two versions of a model, and whether stores can be migrated.",
       discussion: """
         A bundle (.xcdatamodeld) stands for its current version; --from and --to name others. With one bundle, its current version is compared with the \
         one that --from names.
@@ -39,7 +38,7 @@ extension ModelCommand {
 
     private func summary(_ difference: ModelDifference) -> String {
       if difference.isEmpty { return "No difference." }
-      if difference.hasEqualHashes { return "A store of the older version is one of the newer version too." }
+      if difference.hasEqualHashes { return "Stores of the older version are compatible with the newer one." }
       let count = difference.obstacles.count
       if count == 0 { return "The change can be inferred." }
       return count == 1 ? "One change cannot be inferred." : "\(count) changes cannot be inferred."
@@ -49,10 +48,10 @@ extension ModelCommand {
   /// `model lint`.
   struct Lint: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Check a model for mistakes, and for what is allowed but likely one.",
+      abstract: "Check a model for errors and likely mistakes.",
       discussion: """
-        Errors are mistakes. Warnings are what “strict” refuses everywhere: in create, import, migrate, generate, the build plugin and the library. Notes are \
-        advice, which nothing refuses. The exit status is 65 if the model has errors or, with --strict, warnings.
+        Errors make a model invalid. Warnings become errors with “strict”: in create, import, migrate, generate, the build plugin and \
+        the library. Notes are advice and never become errors. The exit status is 65 if the model has errors or, with --strict, warnings.
         """)
     @Argument(help: "An .xcdatamodeld or .xcdatamodel.") var model: String
     @Flag(help: "Treat every warning as an error, as --strict of the other commands does.") var strict = false
@@ -65,7 +64,7 @@ extension ModelCommand {
       for error in errors { try sink.write("error: \(error.description)\n") }
       for warning in warnings { try sink.write("warning: \(strict ? warning.problem : warning.description)\n") }
       for note in notes { try sink.write("note: \(note.description)\n") }
-      if errors.isEmpty, warnings.isEmpty, notes.isEmpty { try sink.write("Nothing to say.\n") }
+      if errors.isEmpty, warnings.isEmpty, notes.isEmpty { try sink.write("No issues found.\n") }
       try sink.flush()
       if !errors.isEmpty || strict && !warnings.isEmpty {
         let counts = [(errors.count, "error"), (warnings.count, "warning")].filter { $0.0 > 0 }
@@ -80,7 +79,7 @@ extension ModelCommand {
     static let configuration = CommandConfiguration(
       commandName: "add-version", abstract: "Copy a model's current version, and make the copy current.",
       discussion: """
-        Do so before changing a model whose stores are with users: the older version stays in the bundle as they know it. Change the copy then.
+        Add a version before changing a model whose stores are in use, and then change the copy. The older version stays in the bundle unchanged.
 
           cipherdata model add-version Library.xcdatamodeld
           cipherdata model diff Library.xcdatamodeld --from Library
@@ -101,13 +100,13 @@ extension ModelCommand {
     static let configuration = CommandConfiguration(
       abstract: "Write a model file in its canonical form.",
       discussion: """
-        The order of attributes, indentation and spelling become one; nothing that the file says is lost, comments excepted. A model of Xcode 3 gets a file \
-        that every later Xcode reads. With --sort, entities and \
-        properties are put in the order of their names, as Apple's editor does, so that two people's additions seldom meet.
+        The order of attributes, indentation and spelling are normalized. Nothing but comments is lost. A model of Xcode 3 gets a file \
+        that every later Xcode reads. --sort orders entities and properties by name, as Apple's editor does, so that concurrent \
+        additions rarely conflict.
         """)
     @Argument(help: "An .xcdatamodeld or .xcdatamodel.") var model: String
-    @Flag(help: "Put entities and properties in the order of their names.") var sort = false
-    @Flag(help: "Write nothing; end with a failure when the file is not in canonical form.") var check = false
+    @Flag(help: "Sort entities and properties by name.") var sort = false
+    @Flag(help: "Write nothing; fail if the file is not in canonical form.") var check = false
 
     func run() async throws {
       let url = URL.path(model)
@@ -119,7 +118,7 @@ extension ModelCommand {
         let formatted = try read.xmlData()
         guard formatted != data else { continue }
         odd.append(file.deletingLastPathComponent().lastPathComponent)
-        // A model of Xcode 3 gets a contents file next to its own, and readers prefer that file.
+        // A model of Xcode 3 gets a `contents` file next to its own; readers prefer that file.
         if !check { try FileReplacement.write(formatted, to: file.deletingLastPathComponent().appendingPathComponent("contents")) }
       }
       let sink = OutputSink()
@@ -128,7 +127,7 @@ extension ModelCommand {
       if check, !odd.isEmpty { throw ToolError(.failure, "Run “cipherdata model format \(model)\(sort ? " --sort" : "")”.") }
     }
 
-    /// The `contents` files of a bundle's versions, or of one version.
+    /// Returns the `contents` files of all versions of a bundle, or of one version.
     private func files(in url: URL) throws -> [URL] {
       func file(_ version: URL) -> URL {
         let contents = version.appendingPathComponent("contents")
@@ -140,11 +139,11 @@ extension ModelCommand {
     }
   }
 
-  /// Reads a version of a model file, by default the current one. Reports its warnings on standard error.
+  /// Reads a version of a model file, by default the current one, and reports its warnings on standard error.
   ///
   /// - Parameters:
   ///   - strict: Whether a warning is an error.
-  ///   - validates: Whether a model with mistakes is an error.
+  ///   - validates: Whether an invalid model is an error.
   static func model(_ path: String, version: String? = nil, strict: Bool = false, validates: Bool = true) throws -> ManagedObjectModel {
     let url = try url(path, version: version)
     let model = try ManagedObjectModel(contentsOf: url)
@@ -152,11 +151,11 @@ extension ModelCommand {
     return model
   }
 
-  /// The place of a model file, or of a version in it.
+  /// Returns the location of a model file or of one of its versions.
   static func url(_ path: String, version: String?) throws -> URL {
     let url = URL.path(path)
     guard let version else { return url }
-    // The others are read too: a bundle that is damaged is refused as a whole.
+    // Read the other versions too: a damaged bundle is rejected as a whole.
     let bundle = try VersionedModel(contentsOf: url)
     guard bundle.version(named: version) != nil else {
       throw ToolError(

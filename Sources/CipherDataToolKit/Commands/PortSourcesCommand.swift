@@ -1,17 +1,16 @@
-// PortSourcesCommand: `cipherdata port-sources`.
 import AccessorSymbols
 import ArgumentParser
 import Foundation
 import ObjectModel
 
-/// Shows, or makes, what has to change in sources that were written for Core Data before they compile on Linux.
+/// Prints or makes the changes that sources written for Core Data need to compile on Linux.
 struct PortSourcesCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "port-sources",
-    abstract: "Show what has to change in sources that import CoreData before they compile on Linux.",
+    abstract: "Show the changes that sources importing CoreData need to compile on Linux.",
     discussion: """
-      Prints a difference that patch takes, and on standard error what has to be changed by hand, with file and line. With --write the files are changed. \
-      All changes keep the sources compiling on Apple's systems, and making them twice changes nothing.
+      Prints the changes as input for patch. Changes to make manually are listed on standard error with file and line. With --write, \
+      the files are changed. The sources still compile on Apple's systems, and running the command again changes nothing.
 
         cipherdata port-sources Sources
         cipherdata port-sources Sources --write
@@ -48,7 +47,7 @@ struct PortSourcesCommand: AsyncParsableCommand {
     return text
   }
 
-  /// The Swift sources in the folder; hidden folders, such as those of builds, are passed over.
+  /// Returns the Swift sources in the folder, except for those in hidden folders such as build folders.
   private func sources() throws -> [String] {
     var isFolder: ObjCBool = false
     guard try FilePlace.isTaken(folder), FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder) else {

@@ -1,4 +1,3 @@
-// RemovalCommands: `cipherdata destroy` and `replace`.
 import ArgumentParser
 import CipherData
 import Foundation
@@ -10,14 +9,14 @@ import SQLCipherStore
 struct DestroyCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "destroy",
-    abstract: "Remove a store with all its files. No passphrase is needed, and nothing brings it back.",
+    abstract: "Remove a store with all its files. Needs no passphrase, and cannot be undone.",
     discussion: """
-      The key file goes first, overwritten. Copies of it, and backups, are not reached. A store in use is refused. What \
-      an interrupted removal has left is removed by another.
+      The key file is overwritten and removed first. Copies of it and backups are not affected. A store in use is rejected. Run the \
+      command again to complete an interrupted removal.
       """)
 
   @Argument(help: "The store's file.", completion: .file()) var store: String
-  @Flag(help: "Do it; without this nothing is done.") var yes = false
+  @Flag(help: "Confirm the removal, which is required.") var yes = false
 
   func run() async throws {
     try RemovalConfirmation.check(yes, "remove \(store) with all its files")
@@ -26,22 +25,21 @@ struct DestroyCommand: AsyncParsableCommand {
   }
 }
 
-/// Puts a copy of one store in the place of another.
+/// Replaces a store by a copy of another one.
 struct ReplaceCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "replace",
-    abstract: "Put a copy of one store in the place of another, as when a backup is restored.",
+    abstract: "Replace a store with a copy of another one, for example to restore a backup.",
     discussion: """
-      The passphrase is that of the store that is copied; the copy opens with it. Whatever happens, one of the two stands there whole. A store in use \
-      is not replaced.
+      The passphrase is that of the copied store, and also opens the copy. The replacement is atomic. A store in use is not replaced.
 
         cipherdata replace library.store backup.store --yes
       """)
 
-  @Argument(help: "The store that is replaced; it need not exist.", completion: .file()) var store: String
-  @Argument(help: "The store that is copied.", completion: .file()) var source: String
+  @Argument(help: "The store to replace; it need not exist.", completion: .file()) var store: String
+  @Argument(help: "The store to copy.", completion: .file()) var source: String
   @OptionGroup var passphrase: PassphraseOptions
-  @Flag(help: "Do it, where there is a store to be replaced.") var yes = false
+  @Flag(help: "Confirm the replacement of an existing store.") var yes = false
 
   func run() async throws {
     if try FilePlace.isTaken(store) { try RemovalConfirmation.check(yes, "replace \(store)") }
@@ -53,9 +51,9 @@ struct ReplaceCommand: AsyncParsableCommand {
   }
 }
 
-/// Asks for the word without which nothing is removed.
+/// The confirmation that removing a store requires.
 enum RemovalConfirmation {
   static func check(_ isGiven: Bool, _ what: String) throws {
-    if !isGiven { throw ToolError(.usage, "This would \(what). Say --yes to do it.") }
+    if !isGiven { throw ToolError(.usage, "This would \(what). Confirm it with --yes.") }
   }
 }

@@ -1,4 +1,3 @@
-// ReportCommand: `cipherdata report`.
 import ArgumentParser
 import CipherData
 import Foundation
@@ -7,14 +6,14 @@ import ObjectModel
 import ObjectQuery
 import SQLCipherStore
 
-/// Writes a page about a store.
+/// Writes an HTML page about a store.
 struct ReportCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "report",
-    abstract: "Write one page about a store, to be opened in a browser: the model as a diagram, objects, bytes, the log, indexes, keys.",
+    abstract: "Write an HTML page about a store: a diagram of the model, objects, sizes, the log, indexes, and keys.",
     discussion: """
-      The page fetches nothing and holds no value of any object unless --samples asks for some. An index is told as unused where no fetch template of the model \
-      uses it, and none of the conditions given.
+      The page loads no external resources, and contains no values of objects unless --samples is given. An index is reported as unused \
+      if neither a fetch template of the model nor a given condition uses it.
 
         cipherdata report library.store -o report.html --where 'Book: title BEGINSWITH "a"' --where 'Author: name == "b"'
       """)
@@ -24,9 +23,10 @@ struct ReportCommand: AsyncParsableCommand {
     String
   @Option(
     name: .customLong("where"), parsing: .unconditionalSingleValue,
-    help: ArgumentHelp("An entity, a colon and a condition that the application uses. May be given several times.", valueName: "question"))
+    help: ArgumentHelp("An entity, a colon, and a condition that the application uses. Can be repeated.", valueName: "question"))
   var questions: [String] = []
-  @Option(help: ArgumentHelp("So many objects of each entity with their values, NOT ENCRYPTED.", valueName: "number")) var samples = 0
+  @Option(help: ArgumentHelp("The number of sample objects of each entity, with values NOT ENCRYPTED.", valueName: "number")) var samples =
+    0
 
   func validate() throws {
     if samples < 0 || samples > 1_000 { throw ValidationError("--samples takes a number up to 1000.") }
@@ -61,7 +61,7 @@ struct ReportCommand: AsyncParsableCommand {
     }
     do {
       try page.write(toFile: output, atomically: true, encoding: .utf8)
-      // Names of entities are nobody else's business either.
+      // Entity names are confidential, too.
       try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: output)
     } catch {
       throw ToolError(.cannotCreate, "\(output) cannot be written: \(error.localizedDescription)")

@@ -1,32 +1,32 @@
-// WatchCommand: `cipherdata watch`.
 import ArgumentParser
 import Foundation
 import ObjectContext
 import ObjectStore
 import Synchronization
 
-/// Follows what is written to a store.
+/// Prints the transactions that are written to a store.
 struct WatchCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "watch", abstract: "Follow what others write to a store, as they write it.",
+    commandName: "watch", abstract: "Print transactions as other processes write them to a store.",
     discussion: """
-      The store has to keep a history (cipherdata history --enable). It begins behind the newest transaction, or behind a place; Ctrl-C ends it, and the last place is printed to \
-      standard error, for --after of the next time: nothing is missed in between. Nothing is polled.
+      The store must record a history (cipherdata history --enable). Output begins after the newest transaction, or after a given one. \
+      Ctrl-C stops it and prints the last token to standard error. Pass that token to --after the next time to miss nothing in between. \
+      The store is not polled.
       """)
 
   @OptionGroup
   var store: StoreOptions
 
-  @Option(help: ArgumentHelp("Begin behind a place.", valueName: "token"))
+  @Option(help: ArgumentHelp("Begin after this transaction.", valueName: "token"))
   var after: String?
 
   @OptionGroup
   var filter: HistoryFilterOptions
 
-  @Option(help: "The form of the output.")
+  @Option(help: "The output format.")
   var format = HistoryLinePrinter.Format.text
 
-  @Option(name: .customLong("for"), help: ArgumentHelp("End after so long.", valueName: "seconds"))
+  @Option(name: .customLong("for"), help: ArgumentHelp("Stop after this number of seconds.", valueName: "seconds"))
   var seconds: Double?
 
   func validate() throws {
@@ -36,7 +36,7 @@ struct WatchCommand: AsyncParsableCommand {
   func run() async throws {
     let after = try after.map { text in
       guard let token = PersistentHistoryToken(text) else {
-        throw ToolError(.badData, "--after takes a token, as `cipherdata history` and `watch` print them; this is none: \(text)")
+        throw ToolError(.badData, "--after takes a token, as `cipherdata history` and `watch` print them; this is not one: \(text)")
       }
       return token
     }
@@ -49,12 +49,12 @@ struct WatchCommand: AsyncParsableCommand {
     if isInterrupted { throw ExitCode(ExitStatus.interrupted.rawValue) }
   }
 
-  /// Follows the history until the time is over or somebody interrupts it.
+  /// Prints the history until the time limit or an interrupt.
   ///
-  /// - Returns: Whether it was interrupted.
+  /// - Returns: Whether the command was interrupted.
   private func watch(_ container: PersistentContainer, after: PersistentHistoryToken?, _ last: PlaceBox) async throws -> Bool {
     let coordinator = container.persistentStoreCoordinator
-    // Says so at once where the store keeps no history, or the place is none of it.
+    // Fail immediately if the store records no history or the token is not from it.
     var check = PersistentHistoryChangeRequest.fetchHistory(after: after)
     (check.resultType, check.fetchLimit) = (.transactionsOnly, 1)
     _ = try coordinator.execute(check)
@@ -69,7 +69,7 @@ struct WatchCommand: AsyncParsableCommand {
       var printer = HistoryLinePrinter(container, changes: changes, format: format, showsValues: false, to: sink)
       for try await transaction in observer {
         try await printer.print(transaction)
-        // Who watches wants to see it now.
+        // Output must appear immediately.
         try sink.flush()
         if !transaction.isContinued { last.set(transaction.token) }
       }
@@ -89,7 +89,7 @@ struct WatchCommand: AsyncParsableCommand {
   }
 }
 
-/// The last place that was printed, and whether the time is over.
+/// The token of the last printed transaction, and whether the time limit was reached.
 private final class PlaceBox: Sendable {
   private let state = Mutex<(token: PersistentHistoryToken?, isTimeOver: Bool)>((nil, false))
   var value: PersistentHistoryToken? { state.withLock { $0.token } }

@@ -1,27 +1,26 @@
-// Deb822Reader: the stanzas of Debian's control files, one at a time.
-
-/// Reads the stanzas of a deb822 file: a package index, dpkg's status file.
+/// A reader for the stanzas of a deb822 file, such as a package index or dpkg's status file.
 ///
-/// A line has at most the bytes that its ``LineReader`` takes; a stanza lies in memory, and is as long as its lines. Nothing is nested.
+/// The ``LineReader`` limits the length of a line. A whole stanza is held in memory. There is no nesting.
 ///
-/// A field is `Name: value`; lines that begin with a space or tab continue it; an empty line ends the stanza; lines that begin with `#` are comments.
+/// A field is `Name: value`; lines that begin with a space or tab continue it. An empty line ends the stanza. Lines that begin with `#` are
+/// comments.
 package struct Deb822Reader {
   private let lines: LineReader
-  /// Where the next stanza is read into; its memory is used again and again.
+  /// The current stanza, whose memory is reused.
   private var stanza = Deb822Stanza()
 
-  /// Reads from lines.
+  /// Creates a reader of lines.
   package init(_ lines: LineReader) {
     self.lines = lines
   }
 
-  /// Where the bytes come from.
+  /// The source of the bytes.
   package var source: ByteSource { lines.source }
 
   /// Reads the next stanza.
   ///
-  /// - Returns: The stanza; nil at the end.
-  /// - Throws: ``InputError`` with the line for a line that is no field, or a field that occurs twice.
+  /// - Returns: The stanza; `nil` at the end.
+  /// - Throws: ``InputError`` with the line number if a line is not a field or a field occurs twice.
   package mutating func next() throws -> Deb822Stanza? {
     stanza.removeAll()
     while true {
@@ -38,32 +37,31 @@ package struct Deb822Reader {
   }
 }
 
-/// A stanza: fields with their values, as bytes.
+/// The fields of a stanza with their values as bytes.
 package struct Deb822Stanza {
-  /// The number of the line the stanza begins at.
+  /// The number of the stanza's first line.
   package private(set) var line = 0
   private var bytes: [UInt8] = []
   private var fields: [(name: Range<Int>, value: Range<Int>)] = []
-  /// The names in lower case, where there are so many that looking through all for each takes long.
+  /// The lowercase names, once there are too many for a linear search.
   private var manyNames: Set<[UInt8]> = []
   private static let many = 64
 
-  /// Whether there are no fields.
   package var isEmpty: Bool { fields.isEmpty }
 
-  /// The names of the fields, in their order.
+  /// The names of the fields in file order.
   package var names: [String] { fields.map { String(decoding: bytes[$0.name], as: UTF8.self) } }
 
-  /// The bytes of a field's value, without white space around it; nil when there is no such field. The lines of a value are kept, parted by line
-  /// feeds and without the white space that marks them as continuations.
+  /// Returns the bytes of a field's value, without surrounding white space; `nil` if there is no such field. The lines of the value are
+  /// separated by line feeds, without the white space that marks continuation lines.
   ///
-  /// - Parameter name: The name in lower case; names in the file may have any.
+  /// - Parameter name: The lowercase name; names in the file can have any case.
   package func bytes(of name: StaticString) -> ArraySlice<UInt8>? {
     for field in fields where isEqual(field.name, name) { return bytes[field.value] }
     return nil
   }
 
-  /// The text of a field's value.
+  /// Returns a field's value as text.
   package func text(of name: StaticString) -> String? {
     bytes(of: name).map { String(decoding: $0, as: UTF8.self) }
   }
@@ -91,7 +89,7 @@ package struct Deb822Stanza {
   fileprivate mutating func append(_ line: UnsafeRawBufferPointer, number: Int) throws {
     if line[0] == 0x20 || line[0] == 0x09 {
       guard let last = fields.indices.last else {
-        throw InputError(line: number, "The line continues a field, and there is none before it.")
+        throw InputError(line: number, "The line continues a field, but no field precedes it.")
       }
       bytes.append(0x0A)
       bytes.append(contentsOf: Self.trimmed(line, from: 0))
@@ -99,7 +97,7 @@ package struct Deb822Stanza {
       return
     }
     guard let colon = line.firstIndex(of: 0x3A), colon > 0 else {
-      throw InputError(line: number, "The line is no field: a name and a colon are expected.")
+      throw InputError(line: number, "The line is not a field: a name and a colon are expected.")
     }
     if fields.isEmpty { self.line = number }
     let nameStart = bytes.count
@@ -112,7 +110,7 @@ package struct Deb822Stanza {
     fields.append((name, name.upperBound..<bytes.count))
   }
 
-  /// Whether a field has the name already; notes it.
+  /// Returns whether a field with the name exists, and records the name.
   private mutating func isTaken(_ name: Range<Int>) -> Bool {
     if fields.count < Self.many { return fields.contains { isSame($0.name, name) } }
     if manyNames.isEmpty { for field in fields { manyNames.insert(lowercased(field.name)) } }
@@ -129,7 +127,6 @@ package struct Deb822Stanza {
     }
   }
 
-  /// The bytes from an offset without white space around them.
   private static func trimmed(_ line: UnsafeRawBufferPointer, from offset: Int) -> UnsafeRawBufferPointer {
     var start = offset
     var end = line.count

@@ -1,10 +1,8 @@
-// PackageRecord+Stanza: from the fields of a stanza to a package's values.
 import Foundation
 
 extension PackageRecord {
-  /// Reads a stanza.
+  /// Creates a package from a stanza; `nil` if the stanza of dpkg's status file describes a package that is not installed.
   ///
-  /// - Returns: The package; nil for a stanza of dpkg's status file that only remembers a package which is not there.
   /// - Throws: ``InputError`` with the field that is missing or malformed.
   package init?(_ stanza: Deb822Stanza) throws {
     guard let name = stanza.text(of: "package"), !name.isEmpty else { throw Self.error(stanza, "Package", "The field is missing.") }
@@ -53,12 +51,12 @@ extension PackageRecord {
     return number
   }
 
-  /// A home page as an absolute URI; characters that a URI cannot hold are escaped. Nil for what is no URI at all.
+  /// Returns a home page as an absolute URI, with invalid characters escaped; `nil` if the text is not a URI.
   private static func uri(_ text: String) -> String? {
     URL(string: text)?.absoluteString
   }
 
-  /// The tags of a list; `a::{b,c}` stands for `a::b, a::c`.
+  /// Returns the tags of a list, in which `a::{b,c}` abbreviates `a::b, a::c`.
   static func tags(_ field: ArraySlice<UInt8>) -> [String] {
     var tags: [String] = []
     var seen: Set<String> = []
@@ -89,7 +87,7 @@ extension PackageRecord {
 }
 
 extension MaintainerRecord {
-  /// Reads `Name <address>`; the first one of several. A text without angle brackets is taken as an address.
+  /// Parses `Name <address>`, the first one if there are several. A text without angle brackets is an address.
   init?(field: String) {
     guard let open = field.firstIndex(of: "<"), let close = field[open...].firstIndex(of: ">") else {
       let text = field.trimmingCharacters(in: .whitespacesAndNewlines)

@@ -1,56 +1,51 @@
-// PackageRecord: what a stanza of Debian's package index says of a package, as values.
-
-/// A package of the index or of dpkg's status file.
+/// A package of Debian's package index or of dpkg's status file.
 package struct PackageRecord: Sendable, Hashable {
-  /// The package's name.
   package var name: String
-  /// Its version, epoch and revision included.
+  /// The version, including epoch and revision.
   package var version: String
-  /// The architecture it was built for; `all` for any.
+  /// The architecture for which the package was built; `all` for any.
   package var architecture: String
-  /// How important it is: `required`, `important`, `standard`, `optional`, `extra`.
+  /// The priority: `required`, `important`, `standard`, `optional`, or `extra`.
   package var priority: String?
-  /// Whether the system cannot do without it.
+  /// Whether the package is marked as essential for the system.
   package var essential = false
-  /// The size it takes when installed, in KiB.
+  /// The installed size in KiB.
   package var installedSize: Int64?
-  /// The size of its archive, in bytes.
+  /// The size of the package's archive in bytes.
   package var downloadSize: Int64?
-  /// The first line of its description.
+  /// The first line of the description.
   package var summary: String?
-  /// Its home page, an absolute URI.
+  /// The home page, an absolute URI.
   package var homepage: String?
-  /// The SHA-256 of its archive, 32 bytes.
+  /// The SHA-256 digest of the package's archive, 32 bytes.
   package var sha256: [UInt8]?
-  /// The section it lies in.
+  /// The section of the archive.
   package var section: String?
-  /// Who maintains it.
   package var maintainer: MaintainerRecord?
-  /// Its debtags, each once, in their order.
+  /// The debtags in file order, without duplicates.
   package var tags: [String] = []
-  /// What it says of other packages, in the order of ``RelationKind`` and then of the field.
+  /// The relations to other packages, ordered by ``RelationKind`` and then as in the field.
   package var relations: [RelationRecord] = []
 }
 
-/// Who maintains a package.
+/// The maintainer of a package.
 package struct MaintainerRecord: Sendable, Hashable {
-  /// The name; nil when only an address is given.
+  /// The name; `nil` if only an address is given.
   package var name: String?
-  /// The mail address.
+  /// The email address.
   package var email: String
 
-  /// Makes a maintainer.
   package init(name: String?, email: String) {
     self.name = name
     self.email = email
   }
 }
 
-/// What one package says of others.
+/// The kind of a relation between packages.
 package enum RelationKind: Int, Sendable, Hashable, CaseIterable {
   case depends, preDepends, recommends, suggests, conflicts, breaks, replaces, enhances, provides
 
-  /// The field of the control file, in lower case.
+  /// The lowercase name of the field in the control file.
   package var field: StaticString {
     switch self {
     case .depends: "depends"
@@ -65,7 +60,7 @@ package enum RelationKind: Int, Sendable, Hashable, CaseIterable {
     }
   }
 
-  /// The entity of the Debian archive's model.
+  /// The name of the entity in the Debian archive's model.
   package var entityName: String {
     switch self {
     case .depends: "Dependency"
@@ -81,14 +76,12 @@ package enum RelationKind: Int, Sendable, Hashable, CaseIterable {
   }
 }
 
-/// One relation: a list of alternatives, of which one is enough.
+/// A relation: a list of alternatives, any of which satisfies it.
 package struct RelationRecord: Sendable, Hashable {
-  /// What kind of relation it is.
   package var kind: RelationKind
-  /// The alternatives, in the order of preference.
+  /// The alternatives in the order of preference.
   package var alternatives: [AlternativeRecord]
 
-  /// Makes a relation.
   package init(kind: RelationKind, alternatives: [AlternativeRecord]) {
     self.kind = kind
     self.alternatives = alternatives
@@ -99,12 +92,11 @@ package struct RelationRecord: Sendable, Hashable {
 package struct AlternativeRecord: Sendable, Hashable {
   /// The name of the package, without an architecture qualifier such as `:any`.
   package var packageName: String
-  /// How the version is compared: `<<`, `<=`, `=`, `>=`, `>>`; nil when any version does.
+  /// The operator of the version comparison: `<<`, `<=`, `=`, `>=`, or `>>`; `nil` for any version.
   package var comparison: String?
-  /// The version compared with; nil when any version does.
+  /// The version on the right side of the comparison; `nil` for any version.
   package var version: String?
 
-  /// Makes an alternative.
   package init(packageName: String, comparison: String? = nil, version: String? = nil) {
     self.packageName = packageName
     self.comparison = comparison

@@ -1,16 +1,13 @@
-// RelationField: the grammar of dependency fields, read from bytes.
-
-/// Reads `a (>= 1) | b:any [amd64] <!nocheck>, c`.
+/// A parser for dependency fields such as `a (>= 1) | b:any [amd64] <!nocheck>, c`.
 package enum RelationField {
-  /// What is wrong with a field.
+  /// A syntax error in a field.
   package struct SyntaxError: Error, Hashable {
-    /// What was expected.
     package var message: String
   }
 
-  /// Reads a field and hands over the alternatives of each relation, in their order.
+  /// Parses a field, and passes the alternatives of each relation to a closure.
   ///
-  /// Architecture qualifiers (`:any`), architecture lists (`[amd64]`) and build profiles (`<!nocheck>`) are read and left out.
+  /// Architecture qualifiers (`:any`), architecture lists (`[amd64]`), and build profiles (`<!nocheck>`) are parsed and ignored.
   package static func parse(_ field: ArraySlice<UInt8>, _ body: ([AlternativeRecord]) throws -> Void) throws {
     var scanner = Scanner(bytes: field, index: field.startIndex)
     var alternatives: [AlternativeRecord] = []
@@ -80,7 +77,7 @@ package enum RelationField {
       }
     }
 
-    /// `<` and `>` are what `<=` and `>=` were called once.
+    /// `<` and `>` are the obsolete spellings of `<=` and `>=`.
     mutating func comparison() throws -> String {
       let sign = word { $0 != 0x3C && $0 != 0x3D && $0 != 0x3E }
       switch String(decoding: sign, as: UTF8.self) {

@@ -1,9 +1,8 @@
-// DebianArchive: the model of the demonstration, the one of Schemas/DebianArchive.xcdatamodeld, declared in Swift.
 package import ObjectModel
 
-/// Debian's package archive as a model.
+/// The Debian package archive as a model.
 package enum DebianArchive {
-  /// The model; a test compares it with the model file.
+  /// The model declared in Swift. A test compares it with `Schemas/DebianArchive.xcdatamodeld`.
   package static let model = ManagedObjectModel(version: "debian-archive-1") {
     Entity("Package") {
       Attribute("name", .string).required().length(1...)
@@ -57,7 +56,7 @@ package enum DebianArchive {
     }
   }
 
-  /// A dozen packages, for machines without a package database of Debian's.
+  /// A dozen packages, for machines without a dpkg database.
   package static let sample = """
     Package: base-files
     Essential: yes

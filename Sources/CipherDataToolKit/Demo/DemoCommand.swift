@@ -1,13 +1,12 @@
-// DemoCommand: `cipherdata demo`.
 import ArgumentParser
 
-/// Shows what the library does on the machine's own package database.
+/// Demonstrates the library with the machine's own package database.
 struct DemoCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "demo",
-    abstract: "Import this machine's package database into an encrypted store, question it, and delete it again.")
+    abstract: "Import this machine's package database into an encrypted store, run queries, and delete the store.")
 
-  @Option(help: ArgumentHelp("A package database or index in place of /var/lib/dpkg/status.", valueName: "file"))
+  @Option(help: ArgumentHelp("A package database or index to use instead of /var/lib/dpkg/status.", valueName: "file"))
   var input: String?
 
   @Flag(help: "Use the built-in sample of a dozen packages.")

@@ -1,4 +1,3 @@
-// Demonstration: what the library does, shown on real data within seconds.
 import ArgumentParser
 import Foundation
 import ObjectContext
@@ -8,10 +7,10 @@ import ObjectStore
 import CipherData
 import SQLCipherStore
 
-/// Imports a package database into an encrypted store in a temporary folder, questions it, looks for plaintext in its files, tries a wrong
-/// passphrase, and deletes everything.
+/// A demonstration that imports a package database into an encrypted store in a temporary folder, runs queries, searches the files for
+/// plaintext, tries a wrong passphrase, and deletes everything.
 package struct Demonstration {
-  /// A question, and what the shell's `fetch` takes to answer it.
+  /// A query with the arguments of the shell's `fetch` command.
   private struct Question: Sendable {
     let title: String
     let line: String
@@ -39,17 +38,17 @@ package struct Demonstration {
   private let input: String?
   private let sink: OutputSink
 
-  /// Describes a demonstration.
+  /// Creates a demonstration.
   ///
   /// - Parameters:
-  ///   - input: A package database; nil for the built-in sample.
-  ///   - sink: Where the story is told.
+  ///   - input: The path of a package database; `nil` for the built-in sample.
+  ///   - sink: The destination of the output.
   package init(input: String?, to sink: OutputSink) {
     self.input = input
     self.sink = sink
   }
 
-  /// dpkg's database of this machine, if there is one.
+  /// The path of this machine's dpkg database, if it exists.
   package static var machineDatabase: String? {
     let path = "/var/lib/dpkg/status"
     let size = (try? FileManager.default.attributesOfItem(atPath: path))?[.size] as? NSNumber
@@ -58,7 +57,7 @@ package struct Demonstration {
 
   /// Runs the demonstration.
   ///
-  /// - Throws: Whatever goes wrong; ``ToolError`` when a promise is not kept.
+  /// - Throws: Errors of the store; ``ToolError`` if a check fails.
   package func run() async throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("cipherdata-demo-\(UUID().uuidString)", isDirectory: true)
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
@@ -67,7 +66,7 @@ package struct Demonstration {
     let clock = ContinuousClock()
     let start = clock.now
 
-    guard let passphrase = SecretBytes.random(count: 24) else { throw ToolError(.software, "The system gives no random bytes.") }
+    guard let passphrase = SecretBytes.random(count: 24) else { throw ToolError(.software, "The system returned no random bytes.") }
     try tell("1. An encrypted store", "\(store.path), with a passphrase made up for this run")
     try await StoreCreation.create(store, model: DebianArchive.model, key: .passphrase(passphrase), label: "demonstration")
     let created = clock.now
@@ -158,7 +157,7 @@ package struct Demonstration {
     for line in text.split(separator: "\n", omittingEmptySubsequences: true) { try sink.line("     " + line) }
   }
 
-  /// Looks for names that the store holds in the bytes of its files.
+  /// Searches the store's files for names that it stores.
   private func searchPlaintext(in folder: URL, _ container: PersistentContainer) async throws {
     let words = try await container.performBackgroundTask { context in
       var words: Set<String> = ["SQLite format 3", "CREATE TABLE"]
@@ -166,7 +165,7 @@ package struct Demonstration {
         var request = FetchRequest<ManagedObject>(entityName: entity)
         request.fetchLimit = 300
         for object in try context.fetch(request) {
-          // Shorter words occur by chance among random bytes.
+          // Shorter words occur by chance in random bytes.
           if let text = try object.value(forKey: key) as? String, text.utf8.count >= 8 { words.insert(text) }
         }
       }
@@ -177,7 +176,7 @@ package struct Demonstration {
       let data = try Data(contentsOf: file.url)
       scanned += data.count
       if Self.contains(data, anyOf: words) {
-        throw ToolError(.software, "\(file.url.lastPathComponent) holds plaintext: this must not be.")
+        throw ToolError(.software, "\(file.url.lastPathComponent) contains plaintext, which must not happen.")
       }
       try sink.line(
         "   \(file.url.lastPathComponent): \(InfoText.bytes(data.count)), first bytes \(Hexadecimal.encode(data.prefix(12)))")
@@ -186,7 +185,7 @@ package struct Demonstration {
       "   searched for \(words.count) names, addresses and words that the store holds in \(InfoText.bytes(scanned)): none found")
   }
 
-  /// Whether bytes hold one of several words of eight bytes or more: one pass, whatever the number of words.
+  /// Returns whether the data contains any of the words, each at least eight bytes long, in one pass over the data.
   private static func contains(_ data: Data, anyOf words: [String]) -> Bool {
     var beginnings: [UInt64: [[UInt8]]] = [:]
     for word in words where word.utf8.count >= 8 {
@@ -212,7 +211,7 @@ package struct Demonstration {
       try sink.line("   exit status \(ending.status.rawValue): \(ending.message)")
       return
     }
-    throw ToolError(.software, "A wrong passphrase opened the store: this must not be.")
+    throw ToolError(.software, "A wrong passphrase opened the store, which must not happen.")
   }
 
   // MARK: Help

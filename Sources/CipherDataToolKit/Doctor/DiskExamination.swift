@@ -1,17 +1,16 @@
-// DiskExamination: the file system under a store: whether what was synced is on the disk, and whether locks hold.
 import Foundation
 
-/// One line of the system's list of mounted file systems.
+/// A line of the system's list of mounted file systems.
 package struct Mount: Sendable, Hashable {
   package var folder: String
   package var type: String
   package var source: String
   package var options: [String]
 
-  /// Reads a line of `/proc/self/mountinfo`; nil where it is none.
+  /// Parses a line of `/proc/self/mountinfo`; `nil` if it is malformed.
   package init?(_ line: some StringProtocol) {
     let fields = line.split(separator: Character(" ")).map { String($0) }
-    // An optional list of fields ends with a dash.
+    // A dash ends the list of optional fields.
     guard let dash = fields.firstIndex(of: "-"), dash >= 6, fields.count > dash + 2 else { return nil }
     folder = Self.unescaped(fields[4])
     type = fields[dash + 1]
@@ -19,7 +18,7 @@ package struct Mount: Sendable, Hashable {
     options = (fields[5] + (fields.count > dash + 3 ? "," + fields[dash + 3] : "")).split(separator: Character(",")).map { String($0) }
   }
 
-  /// The mount that a path lies on: the last of those with the longest folder.
+  /// Returns the mount of a path: the last one of those with the longest matching folder.
   package static func of(_ path: String, in list: String) -> Mount? {
     var found: Mount?
     for mount in list.split(separator: "\n").compactMap({ Mount($0) }) {
@@ -29,21 +28,21 @@ package struct Mount: Sendable, Hashable {
     return found
   }
 
-  /// Blanks and the like are written in octal.
+  /// Spaces and similar characters are escaped in octal.
   private static func unescaped(_ text: String) -> String {
     text.replacing(/\\([0-7]{3})/) { match in Int(match.output.1, radix: 8).flatMap(UnicodeScalar.init).map { String($0) } ?? "" }
   }
 }
 
-/// Examines the file system.
+/// Checks of the file system that contains a store.
 package enum DiskExamination {
-  /// Locks over the network are kept as well as the server does.
+  /// The reliability of locks on network file systems depends on the server.
   private static let overNetwork: Set<String> = [
     "nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "glusterfs", "fuse.glusterfs", "fuse.sshfs", "fuse.rclone", "ncpfs",
   ]
   private static let inMemory: Set<String> = ["tmpfs", "ramfs"]
 
-  /// What is to be said of a mount.
+  /// Returns the findings about a mount.
   package static func findings(_ mount: Mount) -> [Finding] {
     let area = "disk"
     var result: [Finding] = []
@@ -52,16 +51,16 @@ package enum DiskExamination {
       result.append(
         Finding(
           area, "file system", name, .advice,
-          "It is reached over a network, where locks and syncs are kept as well as the server keeps them: several processes may damage the store. Keep it on a local disk, and copy it with `cipherdata backup`."
+          "It is a network file system, on which locks and syncs depend on the server: several processes can damage the store. Keep it on a local disk, and copy it with `cipherdata backup`."
         ))
     } else if inMemory.contains(mount.type) {
       result.append(
         Finding(
-          area, "file system", name, .advice, "It is in memory: everything is gone when the machine stops. Keep what is to stay on a disk.")
+          area, "file system", name, .advice, "It is in memory: everything is lost when the machine stops. Keep permanent data on a disk.")
       )
     } else if mount.type.hasPrefix("fuse") {
       result.append(
-        Finding(area, "file system", name, .note, "It is a program of its own: whether it keeps locks and syncs is for its makers to say."))
+        Finding(area, "file system", name, .note, "A program (FUSE) implements it, on which locks and syncs depend."))
     } else {
       result.append(Finding(area, "file system", name))
     }
@@ -77,9 +76,9 @@ package enum DiskExamination {
     return result
   }
 
-  /// Writes a little file in a folder and waits until it is on the disk, as a save does; the middle one of some times.
+  /// Measures how long writing and syncing a small file takes, as a save does. The result is the median of several runs.
   ///
-  /// - Returns: nil where nothing may be written there.
+  /// - Returns: The duration; `nil` if the folder is not writable.
   static func timeOfSync(in folder: String) -> Duration? {
     let path = folder + "/.cipherdata-doctor-\(getpid())"
     let descriptor = open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0o600)
@@ -98,7 +97,7 @@ package enum DiskExamination {
     return times.sorted()[times.count / 2]
   }
 
-  /// What is to be said of a sync's time.
+  /// Returns the finding about the duration of a sync.
   package static func finding(ofSync time: Duration?, preloaded: String) -> Finding {
     let (area, subject) = ("disk", "sync")
     if preloaded.contains("eatmydata") {
@@ -109,11 +108,11 @@ package enum DiskExamination {
     guard let time else { return Finding(area, subject, "not tried", .note, "Nothing may be written in this folder.") }
     let microseconds = Int(time / .microseconds(1))
     let text = microseconds < 1_000 ? "\(microseconds) µs" : "\(microseconds / 1_000).\(microseconds / 100 % 10) ms"
-    // A flash drive takes some hundred microseconds until it has a block.
+    // Flash drives need some hundred microseconds to write a block.
     if microseconds < 50 {
       return Finding(
         area, subject, text, .note,
-        "That is faster than a drive can be: either its cache is safe against power cuts, or somebody (a virtual machine, a container) answers before the bytes are on a disk."
+        "That is faster than a drive can be: either its cache is safe against power cuts, or a layer below (a virtual machine, a container) reports success before the bytes are on a disk."
       )
     }
     return Finding(area, subject, text)

@@ -3,9 +3,9 @@ import CipherData
 import Foundation
 package import SQLCipherStore
 
-/// Examines the machine, and what stands around a store.
+/// Checks of the machine and of a store's environment.
 package enum Doctor {
-  /// What is to be said of the libraries.
+  /// Returns the findings about the libraries.
   package static func library(_ information: LibraryInformation) -> [Finding] {
     let area = "library"
     var result = [Finding(area, "cipherdata", Tool.version)]
@@ -19,7 +19,7 @@ package enum Doctor {
       isOld
         ? Finding(
           area, "SQLCipher", information.sqlcipher, .note,
-          "It is of 2016, and Debian 12's: it works. Open no store together with its key from somebody you do not trust there.")
+          "This is the version of 2016 that Debian 12 provides. It works, but do not open stores with keys from untrusted sources with it.")
         : Finding(area, "SQLCipher", information.sqlcipher))
     result.append(Finding(area, "SQLite", information.sqlite))
     if !information.provider.isEmpty { result.append(Finding(area, "provider", information.provider)) }
@@ -27,7 +27,7 @@ package enum Doctor {
     return result
   }
 
-  /// What is to be said of the machine and of the folder that a store is in, or would be.
+  /// Returns the findings about the machine and the folder that contains or would contain a store.
   static func machine(folder: String) -> [Finding] {
     var result: [Finding] = []
     let path = URL(fileURLWithPath: folder).resolvingSymlinksInPath().path
@@ -48,7 +48,7 @@ package enum Doctor {
     return result
   }
 
-  /// What is to be said of an unlocked store: what its connections are set to, and what its pages say of themselves.
+  /// Returns the findings about an unlocked store: the settings of its connections and the statistics of its pages.
   static func store(_ file: SQLCipherStoreFile) async throws -> [Finding] {
     let area = "store"
     let information = try await file.information()
@@ -56,25 +56,26 @@ package enum Doctor {
     for (name, value) in try await file.settings() {
       let isAlone = name == "journal_mode" && value == "delete"
       result.append(
-        isAlone ? Finding(area, name, value, .note, "Who opens it for writing gives it a log (wal) again.") : Finding(area, name, value))
+        isAlone ? Finding(area, name, value, .note, "Opening it for writing switches it to a log (wal) again.") : Finding(area, name, value)
+      )
     }
     let free = information.pageCount == 0 ? 0 : information.freePageCount * 100 / information.pageCount
     let space = "\(InfoText.bytes(information.fileSize)), \(free) % unused"
     result.append(
       free >= 25
-        ? Finding(area, "space", space, .note, "`cipherdata compact` gives unused pages back to the disk.") : Finding(area, "space", space))
+        ? Finding(area, "space", space, .note, "`cipherdata compact` releases unused pages.") : Finding(area, "space", space))
     if information.logSize > max(64 << 20, information.fileSize) {
       result.append(
         Finding(
           area, "log", InfoText.bytes(information.logSize), .advice,
-          "It has grown past the store: somebody holds an old state of it (a query generation of an application), or was killed while reading."
+          "It has grown past the store: a process holds an old snapshot of it (an application's query generation), or was killed while reading."
         )
       )
     }
     if information.keySlots.count == 1, information.keySlots[0].kind == .passphrase {
       result.append(
         Finding(
-          area, "keys", "one passphrase", .note, "Who forgets it has lost the store: `cipherdata key recovery` adds a key for a safe place."
+          area, "keys", "one passphrase", .note, "If it is forgotten, the store is lost: `cipherdata key recovery` adds a recovery key."
         ))
     } else {
       result.append(Finding(area, "keys", "\(information.keySlots.count)"))
@@ -104,6 +105,6 @@ package enum Doctor {
     return code == 0 ? UInt64(limit.rlim_cur) : 0
   }
 
-  /// A small file of the system; nil where it has none.
+  /// Returns the contents of a small system file; `nil` if it does not exist.
   private static func text(_ path: String) -> String? { try? String(contentsOfFile: path, encoding: .utf8) }
 }

@@ -1,11 +1,10 @@
-// FileExamination: who may read and write a store's files.
 package import Foundation
 
-/// Examines the files of a store.
+/// Checks of the permissions of a store's files.
 package enum FileExamination {
   private static let area = "files"
 
-  /// What is to be said of a store, the files beside it, and their folder.
+  /// Returns the findings about a store, its companion files, and their folder.
   package static func findings(of store: String) -> [Finding] {
     let url = URL(fileURLWithPath: store)
     let folder = url.deletingLastPathComponent().path
@@ -29,7 +28,7 @@ package enum FileExamination {
     return result
   }
 
-  /// What is to be said of one file.
+  /// Returns the finding about one file.
   package static func finding(of path: String, mode: mode_t, owner: uid_t, storeOwner: uid_t) -> Finding {
     let name = URL(fileURLWithPath: path).lastPathComponent
     let bits = String(mode & 0o777, radix: 8)
@@ -41,7 +40,7 @@ package enum FileExamination {
     if mode & 0o022 != 0 {
       return Finding(
         area, name, bits, .advice,
-        "Others may write it, and so destroy the store or put back an older state: chmod \(isFolder ? "700" : "600").")
+        "Others may write it, and so destroy the store or restore an older state: chmod \(isFolder ? "700" : "600").")
     }
     if mode & 0o044 != 0 {
       return Finding(
@@ -55,7 +54,7 @@ package enum FileExamination {
 
   private static func folder(_ path: String, mode: mode_t) -> Finding {
     let bits = String(mode & 0o7777, radix: 8)
-    // With the sticky bit nobody removes another's files.
+    // In a folder with the sticky bit, only owners can remove their files.
     if mode & 0o022 != 0, mode & S_ISVTX == 0 {
       return Finding(area, "folder", "\(path) \(bits)", .advice, "Others may rename or remove the store's files: chmod go-w.")
     }

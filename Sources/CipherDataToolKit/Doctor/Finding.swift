@@ -1,25 +1,21 @@
-// Finding: one thing that the doctor has looked at.
-
-/// What was looked at, what was found, and what to do.
+/// The result of a check: its subject, the value found, and advice.
 package struct Finding: Sendable, Hashable {
-  /// How it is.
+  /// The severity of a finding.
   package enum Grade: String, Sendable, Hashable, CaseIterable {
-    /// As it should be.
     case good
-    /// Worth knowing.
+    /// Information that requires no action.
     case note
-    /// Something should be done.
+    /// An action is recommended.
     case advice
-    /// It does not work.
+    /// The checked part does not work.
     case failure
   }
 
   package var area: String
   package var subject: String
-  /// What was found.
   package var value: String
   package var grade: Grade
-  /// What it means, and what to do; empty where there is nothing to say.
+  /// An explanation and advice; empty if there is none.
   package var text: String
 
   package init(_ area: String, _ subject: String, _ value: String, _ grade: Grade = .good, _ text: String = "") {

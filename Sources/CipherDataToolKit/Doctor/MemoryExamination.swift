@@ -1,15 +1,14 @@
-// MemoryExamination: where the memory of a process that has a store open may end up: swap, core dumps, other processes.
 import Foundation
 
-/// Examines the machine's memory.
+/// Checks of where the memory of a process with an open store can be exposed: swap, core dumps, and other processes.
 package enum MemoryExamination {
   private static let area = "memory"
 
-  /// What is to be said of swap.
+  /// Returns the finding about swap.
   ///
   /// - Parameters:
-  ///   - list: What `/proc/swaps` says.
-  ///   - isEncrypted: Whether a device is encrypted.
+  ///   - list: The contents of `/proc/swaps`.
+  ///   - isEncrypted: Returns whether a device is encrypted.
   package static func swap(_ list: String, isEncrypted: (String) -> Bool) -> Finding {
     let places = list.split(separator: "\n").dropFirst().compactMap { $0.split(whereSeparator: \.isWhitespace).first.map(String.init) }
     if places.isEmpty { return Finding(area, "swap", "none") }
@@ -21,19 +20,19 @@ package enum MemoryExamination {
     )
   }
 
-  /// Whether a swap device is one that is encrypted: its own name in the device mapper says so.
+  /// Returns whether a swap device is encrypted, according to its name in the device mapper.
   static func isEncrypted(_ device: String) -> Bool {
     let name = URL(fileURLWithPath: device).resolvingSymlinksInPath().lastPathComponent
     return (try? String(contentsOfFile: "/sys/block/\(name)/dm/uuid", encoding: .utf8))?.hasPrefix("CRYPT-") ?? false
   }
 
-  /// What is to be said of core dumps.
+  /// Returns the finding about core dumps.
   ///
   /// - Parameters:
-  ///   - limit: The bytes that one may have.
-  ///   - pattern: What the system does with one.
+  ///   - limit: The maximum size of a core dump in bytes.
+  ///   - pattern: The system's core pattern.
   package static func coreDumps(limit: UInt64, pattern: String) -> Finding {
-    // A program that takes them gets them whatever the limit, unless that is 1.
+    // A program that receives core dumps gets them regardless of the limit, unless the limit is 1.
     let isTaken = pattern.hasPrefix("|")
     if limit == 0, !isTaken { return Finding(area, "core dumps", "off") }
     let size = limit == 0 ? "taken by a program" : limit > 1 << 50 ? "of any size" : "up to \(InfoText.bytes(Int(clamping: limit)))"
@@ -43,7 +42,7 @@ package enum MemoryExamination {
         + (isTaken ? ", and Storage=none in coredump.conf." : "."))
   }
 
-  /// What is to be said of the memory that a process may lock.
+  /// Returns the finding about the limit of locked memory.
   package static func lockedMemory(limit: UInt64) -> Finding {
     let text = limit > 1 << 50 ? "no limit" : InfoText.bytes(Int(clamping: limit))
     if limit < 64 << 10 {
@@ -53,9 +52,9 @@ package enum MemoryExamination {
     return Finding(area, "locked memory", text)
   }
 
-  /// What is to be said of who may read the memory of a process.
+  /// Returns the finding about processes that can read the memory of another process.
   ///
-  /// - Parameter scope: What `/proc/sys/kernel/yama/ptrace_scope` says; nil where the system has none.
+  /// - Parameter scope: The contents of `/proc/sys/kernel/yama/ptrace_scope`; `nil` if the file does not exist.
   package static func debuggers(scope: String?) -> Finding {
     switch scope {
     case "1", "2", "3": Finding(area, "debuggers", "restricted (ptrace_scope \(scope ?? ""))")

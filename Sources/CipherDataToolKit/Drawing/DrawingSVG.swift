@@ -1,20 +1,19 @@
-// DrawingSVG: a drawing as SVG: one text that needs nothing else, light or dark as its reader is.
 import Foundation
 package import ObjectModel
 
 extension ModelDrawing {
-  /// A model as SVG, laid out by Graphviz where it is installed.
+  /// Returns a diagram of a model as SVG, laid out by Graphviz if it is installed.
   ///
   /// - Parameters:
-  ///   - notes: What stands under the names of entities.
-  ///   - usesGraphviz: False to lay it out by ourselves in any case.
+  ///   - notes: Texts shown below entity names.
+  ///   - usesGraphviz: Pass `false` to always use the built-in layout.
   package static func svg(_ model: ManagedObjectModel, notes: [String: String] = [:], usesGraphviz: Bool = true) -> String {
     var drawing = ModelDrawing(model, notes: notes)
     if !usesGraphviz || !drawing.layOutWithGraphviz() { drawing.layOutInLayers() }
     return drawing.svg()
   }
 
-  /// What has been laid out, as SVG.
+  /// Returns the laid-out diagram as self-contained SVG, which adapts to light and dark appearance.
   package func svg() -> String {
     let size = "\(Self.number(width)) \(Self.number(height))"
     var text = """
@@ -86,7 +85,7 @@ extension ModelDrawing {
     return text + "\n"
   }
 
-  /// The sign at a line's end: a crow's foot for many, a stroke for one, a circle for one or none.
+  /// Returns the symbol at the end of a line: a crow's foot for many, a bar for one, a circle for zero or one.
   private static func end(_ count: String, at point: DrawingPoint, from: DrawingPoint) -> String {
     switch count {
     case "*":
@@ -105,7 +104,7 @@ extension ModelDrawing {
     "M" + offsets.map { place($0, at: point, from: from) }.map { "\(number($0.x)) \(number($0.y))" }.joined(separator: "L")
   }
 
-  /// A place so far from an end along the line, and beside it.
+  /// Returns the point at an offset from a line's end, along the line and perpendicular to it.
   private static func place(_ offset: (Double, Double), at point: DrawingPoint, from: DrawingPoint) -> DrawingPoint {
     let (dx, dy) = (from.x - point.x, from.y - point.y)
     let length = max((dx * dx + dy * dy).squareRoot(), 0.001)
@@ -119,10 +118,10 @@ extension ModelDrawing {
     if line.from == line.to {
       middle = DrawingPoint(x: (line.curve.map(\.x).max() ?? 0) + line.loopLabelWidth / 2, y: line.curve[1].y + 14)
     } else {
-      // On the piece in the middle.
+      // The segment in the middle.
       let start = (line.curve.count - 1) / 3 / 2 * 3
       let (a, b, c, d) = (line.curve[start], line.curve[start + 1], line.curve[start + 2], line.curve[start + 3])
-      // Those of neighbours stand at three heights, so that they do not cover each other.
+      // Labels of adjacent lines use three heights, so that they do not overlap.
       let t = [0.5, 0.34, 0.66][number % 3]
       let (p, q, r, s) = ((1 - t) * (1 - t) * (1 - t), 3 * (1 - t) * (1 - t) * t, 3 * (1 - t) * t * t, t * t * t)
       let x = p * a.x + q * b.x + r * c.x + s * d.x
@@ -134,7 +133,7 @@ extension ModelDrawing {
 
   private static func number(_ value: Double) -> String { String(format: "%.1f", value) }
 
-  /// Text of a page: names of a model may hold anything.
+  /// Returns text escaped for a page. Names of a model can contain any character.
   package static func escaped(_ text: String) -> String {
     TableWriter.printable(text).replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;").replacing(
       "\"", with: "&quot;")

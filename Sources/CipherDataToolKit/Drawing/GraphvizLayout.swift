@@ -1,11 +1,10 @@
-// GraphvizLayout: Graphviz, where it is installed, lays a drawing out; it is drawn by us either way.
 import Foundation
 
 extension ModelDrawing {
-  /// Lays the boxes out with Graphviz.
+  /// Lays out the boxes with Graphviz.
   ///
-  /// - Parameter path: Where programs are looked for.
-  /// - Returns: Whether there is a Graphviz that could.
+  /// - Parameter path: The search path for programs.
+  /// - Returns: Whether Graphviz is installed and succeeded.
   package mutating func layOutWithGraphviz(path: String = ProcessInfo.processInfo.environment["PATH"] ?? "") -> Bool {
     let programs = path.split(separator: ":").map { "\($0)/dot" }
     guard let program = programs.first(where: { FileManager.default.isExecutableFile(atPath: $0) }),
@@ -14,7 +13,7 @@ extension ModelDrawing {
     return take(answer)
   }
 
-  /// Boxes of fixed size; names have no part in it.
+  /// The graph in DOT, with boxes of fixed size and without names.
   private var graph: String {
     var text = "digraph g { rankdir=BT; nodesep=0.45; ranksep=1.1; node [shape=box, fixedsize=true, label=\"\"]; edge [dir=none];\n"
     for (index, box) in boxes.enumerated() { text += "n\(index) [width=\(box.width / 72), height=\(box.height / 72)];\n" }
@@ -34,7 +33,7 @@ extension ModelDrawing {
     process.standardOutput = output
     process.standardError = FileHandle.nullDevice
     guard (try? process.run()) != nil else { return nil }
-    // It reads all of it before it writes.
+    // Graphviz reads all of its input before it writes.
     try? standardInput.fileHandleForWriting.write(contentsOf: Data(input.utf8))
     try? standardInput.fileHandleForWriting.close()
     let data = output.fileHandleForReading.readDataToEndOfFile()
@@ -42,7 +41,7 @@ extension ModelDrawing {
     return process.terminationStatus == 0 ? String(decoding: data, as: UTF8.self) : nil
   }
 
-  /// Takes the places out of what Graphviz answers; false where something is missing. Inches, and y grows upwards.
+  /// Takes the positions from Graphviz's output, in inches with y upwards. Returns `false` if any is missing.
   package mutating func take(_ answer: String) -> Bool {
     var edges: [String: [[DrawingPoint]]] = [:]
     var found = 0

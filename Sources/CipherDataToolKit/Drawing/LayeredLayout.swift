@@ -1,7 +1,6 @@
-// LayeredLayout: boxes in layers, so that what many others refer to stands above them; for machines without Graphviz.
-
 extension ModelDrawing {
-  /// Lays the boxes out in layers: each line leads from a lower layer to a higher one, through a free place in each layer between.
+  /// Lays out the boxes in layers, for machines without Graphviz. Entities that many others refer to are near the top. Each line leads from
+  /// a lower layer to a higher one, through a free position in each layer between.
   package mutating func layOutInLayers() {
     var layout = LayeredLayout(self)
     layout.run()
@@ -12,7 +11,7 @@ extension ModelDrawing {
 }
 
 private struct LayeredLayout {
-  /// A box, or the place where a line goes through a layer.
+  /// A box, or the position where a line crosses a layer.
   struct Node {
     var width: Double
     var height: Double
@@ -26,7 +25,7 @@ private struct LayeredLayout {
   private let lines: [ModelDrawing.Line]
   private let boxCount: Int
   private(set) var nodes: [Node]
-  /// For each line its nodes from top to bottom, and whether that is the line's own direction.
+  /// The nodes of each line from top to bottom, and whether this reverses the line's own direction.
   private var chains: [(nodes: [Int], isTurned: Bool)] = []
   private var layers: [[Int]] = []
   private var neighbours: [[Int]] = []
@@ -44,7 +43,7 @@ private struct LayeredLayout {
     place()
   }
 
-  /// The upper and the lower end of a line: parents, and what many refer to, stand above.
+  /// Returns the upper and the lower end of a line. Parent entities and entities that many objects refer to are above.
   private func ends(_ line: ModelDrawing.Line) -> (upper: Int, lower: Int) {
     line.isInheritance || line.toCount != "*" || line.fromCount == "*" ? (line.to, line.from) : (line.from, line.to)
   }
@@ -55,7 +54,7 @@ private struct LayeredLayout {
       let (upper, lower) = ends(line)
       below[upper].append(lower)
     }
-    // 0: not seen, 1: on the way, 2: done. What leads back to something on the way is turned over.
+    // 0: not visited, 1: in progress, 2: finished. Lines back to a node in progress are reversed.
     var state = Array(repeating: 0, count: boxCount)
     var done: [Int] = []
     var kept: [[Int]] = Array(repeating: [], count: boxCount)
@@ -111,7 +110,7 @@ private struct LayeredLayout {
     }
   }
 
-  /// Puts the nodes of each layer in the order of what they are joined to, up and down some times.
+  /// Orders the nodes of each layer by the positions of their neighbors, in several passes up and down.
   private mutating func order() {
     var position = Array(repeating: 0.0, count: nodes.count)
     for layer in layers { for (index, node) in layer.enumerated() { position[node] = Double(index) } }
@@ -129,7 +128,7 @@ private struct LayeredLayout {
     }
   }
 
-  /// Moves each node towards the middle of what it is joined to, as far as its neighbours in the layer let it.
+  /// Moves each node towards the mean position of its neighbors, as far as the layer allows.
   private mutating func place() {
     var top = 0.0
     for layer in layers {
@@ -147,7 +146,7 @@ private struct LayeredLayout {
           let others = neighbours[node]
           return others.isEmpty ? nodes[node].place.x : others.map { nodes[$0].place.x }.reduce(0, +) / Double(others.count)
         }
-        // Both keep the distances, and so does what lies in the middle between them.
+        // Both keep the distances, and so does their mean.
         var (forward, backward) = (wanted, wanted)
         func distance(_ index: Int) -> Double { (nodes[layer[index]].width + nodes[layer[index + 1]].width) / 2 + Self.gap }
         for index in layer.indices.dropFirst() { forward[index] = max(wanted[index], forward[index - 1] + distance(index - 1)) }
@@ -157,7 +156,7 @@ private struct LayeredLayout {
     }
   }
 
-  /// The curve of a line in its own direction.
+  /// Returns the curve of a line in its own direction.
   func curve(of number: Int, in drawing: ModelDrawing) -> [DrawingPoint] {
     let line = lines[number]
     if line.from == line.to { return loop(line.from, number) }
@@ -176,7 +175,8 @@ private struct LayeredLayout {
     return isTurned ? curve.reversed() : curve
   }
 
-  /// How far from a box's middle a line begins: the lines of one side share it in the order of where they lead.
+  /// Returns the horizontal offset of a line's start from the middle of its box. Lines on one side are spread in the order of their other
+  /// ends.
   private func port(of number: Int, at node: Int, isBelow: Bool) -> Double {
     let sharing = chains.indices.filter { index in
       let chain = chains[index].nodes
@@ -192,7 +192,7 @@ private struct LayeredLayout {
     return (Double(position) - Double(order.count - 1) / 2) * step
   }
 
-  /// A line from a box to itself, at its right.
+  /// Returns the curve of a line from a box to itself, on its right side.
   private func loop(_ node: Int, _ number: Int) -> [DrawingPoint] {
     let before = lines[..<number].filter { $0.from == node && $0.to == node }.count
     let (right, y) = (nodes[node].place.x + nodes[node].width / 2, nodes[node].place.y - nodes[node].height / 2 + 16 + Double(before) * 26)

@@ -1,24 +1,23 @@
-// ModelDrawing: what a picture of a model is made of: boxes for entities, lines for relationships and inheritance. Where they lie is a layout's business.
 package import ObjectModel
 
-/// A point of a picture; y grows downwards.
+/// A point of a diagram, with y downwards.
 package struct DrawingPoint: Sendable, Hashable {
   package var x: Double
   package var y: Double
 }
 
-/// Boxes and lines.
+/// A diagram of a model: boxes for entities, lines for relationships and inheritance. A layout sets their positions.
 package struct ModelDrawing: Sendable {
   /// An entity.
   package struct Box: Sendable {
     package var name: String
-    /// What stands under the name, such as a number of objects.
+    /// A text below the name, such as the number of objects.
     var note: String
     var isAbstract: Bool
     var rows: [(name: String, type: String)]
     package var width: Double
     package var height: Double
-    /// The middle.
+    /// The center.
     package var place = DrawingPoint(x: 0, y: 0)
   }
 
@@ -27,14 +26,14 @@ package struct ModelDrawing: Sendable {
     package var from: Int
     package var to: Int
     var label: String
-    /// How many there are at each end: `1`, `0..1`, `*`; empty where nothing leads there.
+    /// The cardinality at each end: `1`, `0..1`, or `*`; empty for an end without a relationship.
     var fromCount: String
     var toCount: String
     var isInheritance: Bool
-    /// A first point, then three for each piece of the curve.
+    /// The first point, then three for each segment of the curve.
     package var curve: [DrawingPoint] = []
 
-    /// The room that the label of a line from a box to itself takes at the right of it.
+    /// The width of the label of a line from a box to itself, at the right side of the box.
     var loopLabelWidth: Double { from == to ? Double(DisplayWidth.of(label)) * 5.8 + 8 : 0 }
   }
 
@@ -45,10 +44,12 @@ package struct ModelDrawing: Sendable {
 
   static let titleHeight = 30.0
   static let rowHeight = 18.0
-  /// More rows are counted only.
+  /// The maximum number of rows; further rows are only counted.
   private static let rowLimit = 14
 
-  /// - Parameter notes: What stands under the names of entities.
+  /// Creates a diagram without a layout.
+  ///
+  /// - Parameter notes: Texts shown below entity names.
   package init(_ model: ManagedObjectModel, notes: [String: String] = [:]) {
     var numbers: [String: Int] = [:]
     for entity in model.entities {
@@ -97,7 +98,7 @@ package struct ModelDrawing: Sendable {
       name: entity.name, note: note, isAbstract: entity.isAbstract, rows: rows, width: greatest, height: headHeight + rowsHeight)
   }
 
-  /// Moves everything so that it begins at the margin, and takes the measure of it.
+  /// Moves everything to begin at the margin, and computes the size.
   mutating func fit(margin: Double = 20) {
     let points = lines.flatMap(\.curve)
     let xs =

@@ -1,33 +1,31 @@
-// ExitStatus: the numbers that the tool ends with, those of sysexits.h where it has one.
-
-/// What the tool tells its caller when it ends.
+/// The exit status of the tool: the codes of `sysexits.h` where one applies.
 package enum ExitStatus: Int32, Sendable, CaseIterable {
-  /// Everything was done.
+  /// The command succeeded.
   case success = 0
-  /// A question was answered with no, such as whether a model is as it should be, or whether `doctor` has nothing to advise.
+  /// The result of a check is negative; for example, a model is not formatted or `doctor` has advice.
   case failure = 1
-  /// The command line makes no sense.
+  /// The command line is invalid.
   case usage = 64
-  /// What was read is wrong: a line of input, a model, a value.
+  /// Input is invalid: a line, a model, or a value.
   case badData = 65
-  /// A file that should be read is not there, or may not be read.
+  /// An input file does not exist or is not readable.
   case noInput = 66
-  /// The machine has no working SQLCipher.
+  /// SQLCipher is missing or does not work.
   case unavailable = 69
-  /// A mistake in the tool or the library, or too little memory or too few descriptors to work with.
+  /// A bug in the tool or the library, or insufficient memory or file descriptors.
   case software = 70
-  /// A file cannot be created: it exists, or its folder may not be written.
+  /// A file cannot be created: it exists, or its folder is not writable.
   case cannotCreate = 73
   /// Reading or writing failed, or the store is damaged.
   case damage = 74
-  /// Somebody else holds the store; try again.
+  /// Another process has locked the store; try again.
   case busy = 75
-  /// The key is wrong or missing, the key file is of another time than the store, or it asks for more work than it may.
+  /// The key is wrong or missing, the key file does not belong to the store's current state, or the key derivation exceeds the limit.
   case noKey = 77
-  /// The user interrupted the work.
+  /// The user interrupted the command.
   case interrupted = 130
 
-  /// What it means, in a word or two.
+  /// A short description.
   var meaning: String {
     switch self {
     case .success: "done"
@@ -45,6 +43,6 @@ package enum ExitStatus: Int32, Sendable, CaseIterable {
     }
   }
 
-  /// All of them, for the help.
+  /// All exit statuses for the help text.
   static var overview: String { "Exit status: " + allCases.map { "\($0.rawValue) \($0.meaning)" }.joined(separator: ", ") + "." }
 }

@@ -1,14 +1,12 @@
-// ToolError: the tool's own errors, each with the status that it ends with.
 import ObjectModel
 
-/// Something that the tool itself found wrong: one readable line, and how the tool ends.
+/// An error of the tool itself: a one-line message and an exit status.
 package struct ToolError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// How the tool ends.
+  /// The exit status.
   package let status: ExitStatus
   /// What is wrong and what to do, in one line.
   package let message: String
 
-  /// Makes an error.
   package init(_ status: ExitStatus, _ message: String) {
     self.status = status
     self.message = message
@@ -16,25 +14,24 @@ package struct ToolError: Error, Sendable, Hashable, CustomStringConvertible {
 
   package var description: String { message }
 
-  /// What to write in place of a name that is not there, as the end of a sentence.
+  /// Returns the end of a message, which suggests an existing name in place of an unknown one.
   static func advice(for name: String, among names: [String]) -> String {
-    let advice = SimilarName.advice(for: name, among: names) ?? "there are none"
+    let advice = SimilarName.advice(for: name, among: names) ?? "none exist"
     return advice.hasSuffix("?") ? advice : advice + "."
   }
 }
 
-/// Something wrong at a place of the input.
+/// An error at a position of the input.
 package struct InputError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// The line, from 1.
+  /// The line number, from 1.
   package var line: Int
-  /// The entity concerned.
+  /// The affected entity.
   package var entity: String?
-  /// The property or field concerned, as a path.
+  /// The path of the affected property or field.
   package var key: String?
-  /// What is wrong there; never a value.
+  /// What is wrong. Messages never include values.
   package var message: String
 
-  /// Makes an error.
   package init(line: Int, entity: String? = nil, key: String? = nil, _ message: String) {
     self.line = line
     self.entity = entity

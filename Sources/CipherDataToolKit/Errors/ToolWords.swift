@@ -1,14 +1,13 @@
-// ToolWords: the library's advice in the words of a terminal.
-
-/// Errors of the library advise whoever writes an application: they name calls and properties. Who types a command has options and values instead.
+/// Replacements for phrases in the library's messages. The library's advice for developers names functions and properties; users of the
+/// tool need options and values.
 package enum ToolWords {
-  /// A part of a sentence of the library, and what the tool says in its place.
+  /// A phrase of a library message and its replacement in the tool.
   package struct Phrase: Sendable {
     package let library: String
     package let tool: String
   }
 
-  /// All of them. Each stands in the library's sources as it is written here, which a test holds.
+  /// All replacements. A test checks that the library's sources contain each phrase.
   package static let phrases: [Phrase] = [
     // Files and keys.
     Phrase(
@@ -56,7 +55,7 @@ package enum ToolWords {
       tool: "Bring it up to date with “cipherdata migrate”."),
   ]
 
-  /// A sentence of the library as the tool says it.
+  /// Returns a library message with its phrases replaced.
   package static func said(of sentence: String) -> String {
     phrases.reduce(sentence) { $0.replacing($1.library, with: $1.tool) }
   }

@@ -1,31 +1,30 @@
-// ExportPlan: how a graph is laid out as lines: what is nested in what, which side of a relationship is written, and in which order.
 package import ObjectModel
 
-/// How the objects of a model are written as JSON lines, such that reading the lines makes the same graph.
+/// The layout of an object graph as JSON lines, such that importing the lines creates the same graph.
 ///
-/// An object without a key of its own that exactly one relationship owns (it cascades, and its inverse is to-one) is nested in its owner. Every
-/// other object has a line. Of a relationship and its inverse one side is written, of an ordered one always the ordered side. References go to
-/// objects of earlier lines where the model allows it; those that cannot follow on lines of their own at the end.
+/// An object is nested in its owner if it has no key of its own and exactly one relationship owns it (a relationship that cascades and
+/// whose inverse is to-one). Every other object has a line. Only one side of a relationship and its inverse is written; for an ordered
+/// relationship always the ordered side. References point to objects of earlier lines where the model allows it. The others follow on
+/// separate lines at the end.
 package struct ExportPlan: Sendable {
-  /// A relationship as it is written.
+  /// A relationship that is written.
   package struct Link: Sendable {
-    /// The relationship.
     package let relationship: CompiledRelationship
-    /// Whether its objects are written in full inside their owner.
+    /// Whether the destination objects are nested in their owner.
     package let isOwning: Bool
-    /// Whether it can only be written when all objects are there.
+    /// Whether the relationship can be written only after all objects.
     package let isLate: Bool
   }
 
-  /// The numbers of the root entities, in the order in which their objects' lines follow each other.
+  /// The numbers of the root entities in the order of their objects' lines.
   package let roots: [Int]
-  /// The relationship that owns the objects of a root entity, by its number; nil when they have lines of their own.
+  /// The relationships that own the objects of a root entity, by entity number. Entities whose objects have lines of their own are missing.
   package let owners: [Int: CompiledRelationship]
-  /// The root entities whose objects without a key need names, because others refer to them.
+  /// The root entities whose objects have no key and need an identifier, because other objects refer to them.
   package let namedRoots: Set<Int>
   private let links: [[Link]]
 
-  /// Lays out a model.
+  /// Creates the layout for a model.
   package init(_ model: CompiledModel) {
     let owners = Self.owners(model)
     let written = Self.writtenRelationships(model, owners)
@@ -45,10 +44,11 @@ package struct ExportPlan: Sendable {
       var isLate = false
       if !isOwning {
         let isEarlier = (position[top(destination.root)] ?? 0) < (position[top(source.root)] ?? 0)
-        // A required reference must be there when its object is saved: it is written at once, and its destination made from its key.
+        // A required reference must exist when its object is saved: it is written with the object, and the importer creates its destination
+        // from the key.
         isLate = !isEarlier && (relationship.isOptional || destination.uniquenessConstraints.isEmpty)
         named.insert(destination.root)
-        // Late lines must find the objects that they begin at.
+        // Late lines must be able to refer to their source objects.
         if isLate { named.insert(source.root) }
       }
       for number in source.subtree {
@@ -61,13 +61,13 @@ package struct ExportPlan: Sendable {
     self.links = links
   }
 
-  /// The relationships that are written with an entity's objects.
+  /// Returns the relationships that are written with an entity's objects.
   package func links(of entity: CompiledEntity) -> [Link] { links[entity.number] }
 
-  /// The relationships that belong to an object when it is compared as a whole.
+  /// Returns the relationships that are part of an object in comparisons by contents.
   func nested(in entity: CompiledEntity) -> [CompiledRelationship] { links[entity.number].map(\.relationship) }
 
-  /// The relationships that own the objects of a tree of entities.
+  /// Returns the relationships that own the objects of each entity tree.
   private static func owners(_ model: CompiledModel) -> [Int: CompiledRelationship] {
     var candidates: [Int: [CompiledRelationship]] = [:]
     for relationship in model.relationships where relationship.deleteRule == .cascade && !relationship.isTransient {
@@ -77,11 +77,11 @@ package struct ExportPlan: Sendable {
     var owners: [Int: CompiledRelationship] = [:]
     for (root, relationships) in candidates.sorted(by: { $0.key < $1.key }) {
       let tree = model.entities[root].subtree
-      // Whoever has a key has a line; whoever could have two owners, too. The relationship must reach the whole tree.
+      // Objects with a key or with several possible owners have lines. The relationship must cover the whole tree.
       guard relationships.count == 1, let owner = relationships.first, owner.destinationEntity == root,
         tree.allSatisfy({ model.entities[$0].uniquenessConstraints.isEmpty })
       else { continue }
-      // An owner that lies inside what it owns would nest without end.
+      // An owner inside what it owns would nest infinitely.
       var next: Int? = model.entities[owner.sourceEntity].root
       var isCircular = false
       while let current = next {
@@ -115,7 +115,7 @@ package struct ExportPlan: Sendable {
     }
   }
 
-  /// The roots of top-level objects, those that others refer to first.
+  /// Returns the roots of top-level objects, referenced ones first.
   private static func order(
     _ model: CompiledModel, _ owners: [Int: CompiledRelationship], _ written: [CompiledRelationship]
   ) -> [Int] {
@@ -125,7 +125,7 @@ package struct ExportPlan: Sendable {
       return root
     }
     var waiting = model.entities.filter { $0.parent == nil }.map(\.number)
-    // What each top-level root refers to: first by any relationship, then by required ones alone.
+    // The top-level roots that each one refers to: first by any relationship, then by required ones only.
     var needs: [Int: Set<Int>] = [:]
     var requires: [Int: Set<Int>] = [:]
     for relationship in written {

@@ -1,12 +1,12 @@
-// GraphExporter: all objects of a store as JSON lines.
 import Foundation
 package import ObjectContext
 package import ObjectModel
 import ObjectQuery
 import ObjectStore
 
-/// Writes objects as JSON lines in an order that depends on their values only (of objects without a key of their own, on the order in which they
-/// were made). Reading the lines with ``GraphImporter`` makes the same graph. Memory holds the IDs of one entity's objects and a batch of them.
+/// An exporter that writes all objects of a store as JSON lines. The order depends only on the objects' values (without a key, on the order
+/// of insertion). ``GraphImporter`` recreates the same graph from the lines. Memory holds the IDs of one entity's objects and one batch of
+/// objects.
 package final class GraphExporter {
   let context: ManagedObjectContext
   let model: CompiledModel
@@ -14,7 +14,7 @@ package final class GraphExporter {
   let plan: ExportPlan
   private let batchSize: Int
 
-  /// Exports from a context that nobody else uses.
+  /// Creates an exporter for a context, which must not be used elsewhere.
   package init(from context: ManagedObjectContext, batchSize: Int = 500) {
     self.context = context
     model = context.persistentStoreCoordinator.compiledModel
@@ -23,14 +23,14 @@ package final class GraphExporter {
     self.batchSize = batchSize
   }
 
-  /// Writes the objects of an entity and those below it, or of all entities.
+  /// Writes the objects of an entity and its subentities, or of all entities.
   ///
   /// - Parameters:
-  ///   - entity: The entity; nil for all.
-  ///   - write: Takes a line, without its end.
+  ///   - entity: The entity; `nil` for all.
+  ///   - write: Receives each line, without a line terminator.
   package func export(entity: CompiledEntity?, write: (JSONValue) throws -> Void) throws {
     if let entity {
-      // Objects of a chosen entity have lines, whoever owns them.
+      // Objects of a chosen entity have lines, regardless of their owners.
       try forEachBatch(of: Array(entity.subtree), ownerless: nil) { objects in
         for object in objects { try writeWhole(line(object), write) }
       }
@@ -50,18 +50,18 @@ package final class GraphExporter {
     }
   }
 
-  /// Writes a line once all that is in it is known to be good: what could not be read would look like a value that is not there.
+  /// Writes a line after checking for errors: a value that could not be read would look like a missing one.
   private func writeWhole(_ line: JSONValue?, _ write: (JSONValue) throws -> Void) throws {
     if let error = context.pendingError { throw error }
     if let line { try write(line) }
   }
 
-  /// The name of the relationship from the objects of a root to their owners; nil when they have none.
+  /// Returns the name of the relationship from the objects of a root to their owners; `nil` if they have none.
   private func ownerPath(of root: Int) -> String? {
     plan.owners[root].flatMap { model.inverse(of: $0)?.name }
   }
 
-  /// Visits the objects of entities, each without those below it.
+  /// Passes the objects of each entity in batches to a closure, without those of subentities.
   private func forEachBatch(of entities: [Int], ownerless path: String?, _ body: ([ManagedObject]) throws -> Void) throws {
     for number in entities where !model.entities[number].isAbstract {
       let entity = model.entities[number]
@@ -81,12 +81,12 @@ package final class GraphExporter {
 
   // MARK: Lines
 
-  /// The line of an object, in full.
+  /// Returns the complete line of an object.
   func line(_ object: ManagedObject) throws -> JSONValue {
     .object([("$entity", .string(object.compiledEntity.name))] + (try members(of: object)))
   }
 
-  /// The line that adds an object's late relationships; nil when all are empty.
+  /// Returns the line that adds an object's late relationships; `nil` if all are empty.
   private func lateLine(_ object: ManagedObject) throws -> JSONValue? {
     var members: [(String, JSONValue)] = []
     for link in plan.links(of: object.compiledEntity) where link.isLate {
@@ -103,7 +103,7 @@ package final class GraphExporter {
     for slot in entity.slots {
       guard let type = slot.attributeType, !slot.isTransient else { continue }
       let value = object.slotValue(slot.index)
-      // A missing value is left out, unless reading the line would put a default in its place.
+      // A missing value is omitted, unless the import would set a default value.
       if value.isNull && slot.defaultValue.isNull { continue }
       members.append((slot.name, ValueCoding.json(value, type: type)))
     }
@@ -122,7 +122,7 @@ package final class GraphExporter {
     let members = try object._toManyArray(relationship.index, as: ManagedObject.self).map { try nested($0, link) }
     if members.isEmpty { return nil }
     if relationship.isOrdered { return .array(members) }
-    // Members without an order are put into that of their texts.
+    // Unordered members are sorted by their serialized text.
     let texts = members.map { value in
       var bytes: [UInt8] = []
       value.append(to: &bytes)
@@ -136,7 +136,7 @@ package final class GraphExporter {
     return .object(head(of: object, link.relationship) + (try members(of: object)))
   }
 
-  /// The entity of a nested object, where the relationship does not say it.
+  /// Returns the entity of a nested object if it differs from the relationship's destination entity.
   private func head(of object: ManagedObject, _ relationship: CompiledRelationship) -> [(String, JSONValue)] {
     let entity = object.compiledEntity
     return entity.number == relationship.destinationEntity ? [] : [("$entity", .string(entity.name))]
@@ -146,7 +146,7 @@ package final class GraphExporter {
     .object(head(of: object, relationship) + reference(to: object))
   }
 
-  /// What an object is found by: the values of its key, or the name it was given.
+  /// Returns what identifies an object: the values of its key, or its assigned identifier.
   private func reference(to object: ManagedObject) -> [(String, JSONValue)] {
     let entity = object.compiledEntity
     guard let constraint = key(of: object) else { return [("$ref", name(of: object))] }
@@ -169,13 +169,13 @@ package final class GraphExporter {
 }
 
 extension ManagedObjectContext {
-  /// Drops all objects, and the rows that the coordinator keeps for other contexts: there are none here.
+  /// Releases all objects and the coordinator's cached rows, which no other context uses.
   func forgetEverything() {
     reset()
     for store in persistentStoreCoordinator.persistentStores { store.cache.removeAll() }
   }
 
-  /// The objects of IDs, in their order, read together. IDs whose object is gone are left out.
+  /// Returns the objects of IDs in their order, fetched together. IDs of deleted objects are omitted.
   package func objects(with ids: [ManagedObjectID], entityName: String) throws -> [ManagedObject] {
     var request = FetchRequest<ManagedObject>(entityName: entityName)
     request.predicate = .comparison(

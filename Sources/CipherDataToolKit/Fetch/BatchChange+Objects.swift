@@ -1,13 +1,12 @@
-// BatchChange+Objects: the change of `update` and `delete` done to objects, so that it can be taken back.
 package import ObjectContext
 import ObjectModel
 import ObjectQuery
 import ObjectStore
 
 extension BatchChange {
-  /// Changes or deletes the objects that meet the condition, without saving. Unsaved changes count.
+  /// Changes or deletes the objects that match the predicate, without saving. Unsaved changes are included.
   ///
-  /// - Returns: How many objects were changed, or deleted with all that their rules reach.
+  /// - Returns: The number of objects changed, or of objects deleted including those that delete rules reach.
   package func changeObjects(in context: ManagedObjectContext) throws -> Int {
     let entity = try context.persistentStoreCoordinator.compiledModel.requireEntity(named: entityName)
     let request = try updateRequest(of: entity, in: context)
@@ -18,7 +17,7 @@ extension BatchChange {
     }
     let before = context.deletedObjects.count
     for object in objects { context.delete(object) }
-    // Delete rules run at the end of an event.
+    // Delete rules run when pending changes are processed.
     context.processPendingChanges()
     return context.deletedObjects.count - before
   }

@@ -1,4 +1,3 @@
-// BatchChange: what `update` and `delete` ask, from their options to the number of objects.
 import ArgumentParser
 import Foundation
 package import ObjectContext
@@ -6,27 +5,27 @@ import ObjectModel
 package import ObjectQuery
 import ObjectStore
 
-/// The options that `update` and `delete` have in common, in the tool and in its shell.
+/// The options that the tool's and the shell's `update` and `delete` share.
 struct BatchOptions: ParsableArguments {
   @Option(name: .customLong("where"), parsing: .unconditional, help: ArgumentHelp("The condition.", valueName: "predicate"))
   var condition: String?
 
-  @Flag(help: "Take all objects of the entity, without a condition.")
+  @Flag(help: "Include all objects of the entity, without a condition.")
   var all = false
 
-  @Flag(help: "Change nothing: print how many objects meet the condition.")
+  @Flag(help: "Print the number of matching objects without changing anything.")
   var dryRun = false
 
   func validate() throws {
     if all == (condition != nil) { throw ValidationError("Give a condition with --where, or --all for every object, and not both.") }
   }
 
-  /// The change of an entity's objects, where it can be read before the store is open.
+  /// Returns the change of an entity's objects if it can be parsed before the store is open.
   func earlyChange(of entity: String, set assignments: String?) throws -> BatchChange? {
     try OptionText.early([condition, assignments]) { try change(of: entity, set: assignments) }
   }
 
-  /// The change of an entity's objects; nil in place of new values deletes them.
+  /// Returns the change of an entity's objects. Without assignments, the change deletes them.
   func change(of entity: String, set assignments: String?) throws -> BatchChange {
     BatchChange(
       entityName: entity, predicate: try condition.map { try OptionText.predicate($0, option: "--where") },
@@ -36,34 +35,33 @@ struct BatchOptions: ParsableArguments {
 
 /// New values for many objects, or their deletion.
 package struct BatchChange: Sendable {
-  /// The entity.
   package var entityName: String
-  /// Which of its objects; nil for all.
+  /// The condition on objects; `nil` for all objects.
   package var predicate: FetchPredicate?
-  /// The new values; nil to delete the objects.
+  /// The new values; `nil` to delete the objects.
   package var assignments: [OptionText.Assignment]?
-  /// Whether objects are counted only.
+  /// Whether the objects are only counted.
   package var isDryRun = false
 
-  /// Makes the change in the store, and writes the number of objects changed or deleted.
+  /// Performs the change in the store, and writes the number of objects changed or deleted.
   package func run(in context: ManagedObjectContext, to sink: OutputSink) throws {
     try sink.line(String(try isDryRun ? dryRun(in: context) : changeRows(in: context)))
     try sink.flush()
   }
 
-  /// Changes nothing, and looks at all that is asked.
+  /// Validates the change without performing it.
   ///
-  /// - Returns: How many objects meet the condition.
+  /// - Returns: The number of objects that match the predicate.
   package func dryRun(in context: ManagedObjectContext) throws -> Int {
     let entity = try context.persistentStoreCoordinator.compiledModel.requireEntity(named: entityName)
-    // The new values are looked at all the same.
+    // Validate the new values, too.
     _ = try updateRequest(of: entity, in: context)
     return try context.count(for: FetchRequest<ManagedObjectID>(entityName: entityName, predicate: predicate))
   }
 
-  /// Makes the change in the store, without objects.
+  /// Performs the change in the store, without loading objects.
   ///
-  /// - Returns: How many objects were changed, or deleted with all that their rules reach.
+  /// - Returns: The number of objects changed, or of objects deleted including those that delete rules reach.
   package func changeRows(in context: ManagedObjectContext) throws -> Int {
     let entity = try context.persistentStoreCoordinator.compiledModel.requireEntity(named: entityName)
     if var request = try updateRequest(of: entity, in: context) {
@@ -76,7 +74,7 @@ package struct BatchChange: Sendable {
     return try context.execute(request).count
   }
 
-  /// Whether a new value is of a relationship with a one-sided inverse: a batch update does not set that, and objects do.
+  /// Returns whether an assignment changes a relationship with a one-sided inverse, which a batch update does not set.
   private func setsFollowedInverse(of entity: CompiledEntity, in context: ManagedObjectContext) -> Bool {
     let model = context.persistentStoreCoordinator.compiledModel
     return (assignments ?? []).contains { assignment in
@@ -101,7 +99,7 @@ package struct BatchChange: Sendable {
     return count
   }
 
-  /// The new values as a request; nil to delete.
+  /// Returns the request that sets the new values; `nil` for a deletion.
   func updateRequest(of entity: CompiledEntity, in context: ManagedObjectContext) throws -> BatchUpdateRequest? {
     try properties(of: entity, in: context).map {
       BatchUpdateRequest(entityName: entityName, predicate: predicate, propertiesToUpdate: $0)
@@ -126,7 +124,7 @@ package struct BatchChange: Sendable {
     }
   }
 
-  /// The object that a to-one relationship is to lead to: a URI stands for it, as `@id` prints it.
+  /// Returns the destination of a to-one relationship, given as a URI in the form that `@id` prints.
   private func destination(_ assignment: OptionText.Assignment, in context: ManagedObjectContext) throws -> (any Sendable)? {
     switch assignment.value {
     case .constant(.null): return nil

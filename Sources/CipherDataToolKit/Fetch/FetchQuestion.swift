@@ -1,45 +1,44 @@
-// FetchQuestion: what `fetch` asks, from its options to the written result.
 import ArgumentParser
 package import ObjectContext
 import ObjectModel
 package import ObjectQuery
 import ObjectStore
 
-/// The options of `fetch`, in the tool and in its shell.
+/// The options of `fetch` in the tool and its shell.
 struct FetchOptions: ParsableArguments {
   @Option(name: .customLong("where"), parsing: .unconditional, help: ArgumentHelp("The condition.", valueName: "predicate"))
   var condition: String?
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Columns that are computed, parted by commas: section.name, count(name) AS n, length(name).", valueName: "values"))
+    help: ArgumentHelp("Comma-separated computed columns: section.name, count(name) AS n, length(name).", valueName: "values"))
   var select: String?
 
-  @Option(help: ArgumentHelp("One result for all objects with the same values of these.", valueName: "values"))
+  @Option(help: ArgumentHelp("Group objects with the same values of these expressions into one result.", valueName: "values"))
   var groupBy: String?
 
-  @Option(parsing: .unconditional, help: ArgumentHelp("The condition on groups; it may name a selected column.", valueName: "predicate"))
+  @Option(parsing: .unconditional, help: ArgumentHelp("The condition on groups; selected columns can be used.", valueName: "predicate"))
   var having: String?
 
-  @Flag(help: "Leave out results whose selected columns are those of another one.")
+  @Flag(help: "Remove duplicate rows.")
   var distinct = false
 
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp(
-      "The order: key paths, computed values or selected names parted by commas, each with asc or desc behind it, or - before it for desc; relevance is that to what --where SEARCHes.",
+      "The sort order: comma-separated key paths, computed values or selected names, each followed by asc or desc, or preceded by - for desc; relevance ranks by the SEARCH of --where.",
       valueName: "keys"))
   var sort: String?
 
-  @Option(help: "The greatest number of results.")
+  @Option(help: "The maximum number of results.")
   var limit: Int?
 
-  @Option(help: "How many results are left out first.")
+  @Option(help: "The number of results to skip.")
   var offset: Int?
 
   @Option(
     help: ArgumentHelp(
-      "Columns that are read of each object: key paths, also through to-many relationships, parted by commas; @count, @entity and @id may end one.",
+      "Comma-separated columns of each object: key paths, also through to-many relationships, which can end in @count, @entity or @id.",
       valueName: "paths"))
   var properties: String?
 
@@ -53,12 +52,12 @@ struct FetchOptions: ParsableArguments {
     if having != nil, select == nil, groupBy == nil { throw ValidationError("--having needs --select or --group-by.") }
   }
 
-  /// The question about an entity, where it can be read before the store is open.
+  /// Returns the query for an entity if it can be parsed before the store is open.
   func earlyQuestion(about entity: String) throws -> FetchQuestion? {
     try OptionText.early([condition, select, groupBy, having, sort]) { try question(about: entity) }
   }
 
-  /// The question about an entity.
+  /// Returns the query for an entity.
   func question(about entity: String) throws -> FetchQuestion {
     var specification = FetchSpecification(entityName: entity)
     specification.predicate = try condition.map { try OptionText.predicate($0, option: "--where") }
@@ -75,14 +74,14 @@ struct FetchOptions: ParsableArguments {
   }
 }
 
-/// A question, ready to be asked of a context.
+/// A query that can run in any context.
 package struct FetchQuestion: Sendable {
-  /// What is asked: IDs, whose objects are then read in batches, or dictionaries.
+  /// The request: for IDs, whose objects are then read in batches, or for dictionaries.
   package var specification: FetchSpecification
-  /// The columns of objects; nil for all attributes.
+  /// The columns of objects; `nil` for all attributes.
   package var paths: [String]?
 
-  /// A question about objects.
+  /// Creates a query for objects.
   package init(specification: FetchSpecification, paths: [String]? = nil) {
     self.specification = specification
     self.paths = paths
@@ -102,7 +101,7 @@ package struct FetchQuestion: Sendable {
     try sink.flush()
   }
 
-  /// Writes how the question would be answered.
+  /// Writes the explanation of how the store executes the query.
   package func writeExplanation(from context: ManagedObjectContext, to sink: OutputSink) throws {
     try sink.line(String(describing: try context.explain(try request(in: context))))
     try sink.flush()

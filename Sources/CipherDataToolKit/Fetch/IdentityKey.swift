@@ -1,27 +1,25 @@
-// IdentityKey: the values by which an object is found again.
 import Foundation
 package import ObjectContext
 package import ObjectModel
 
-/// A uniqueness constraint that objects are found by, of one entity and those below it.
+/// A uniqueness constraint that identifies objects of an entity and its subentities.
 package struct IdentityConstraint: Sendable, Hashable {
-  /// The number of the entity that declares it.
+  /// The number of the entity that declares the constraint.
   package let entity: Int
-  /// The slots, of attributes and to-one relationships.
+  /// The slots of the attributes and to-one relationships.
   package let slots: [Int]
-  /// Whether a slot is that of a relationship, so that the objects it leads to must be found first.
+  /// Whether a slot is that of a relationship, so that its destination must be resolved first.
   package let hasRelationships: Bool
 }
 
-/// The values of an object under a constraint, exactly: texts that only look alike differ.
+/// The exact values of an object for a constraint. Texts that only look alike are different.
 package struct IdentityKey: Sendable {
-  /// The constraint.
   package let constraint: IdentityConstraint
-  /// The values, in the order of the constraint's slots.
+  /// The values in the order of the constraint's slots.
   package let values: [Slot]
   private let bytes: [UInt8]
 
-  /// The key of values; nil when one is missing.
+  /// Creates a key; `nil` if a value is missing.
   package init?(_ constraint: IdentityConstraint, value: (Int) -> Slot?) {
     var bytes: [UInt8] = []
     var values: [Slot] = []
@@ -35,7 +33,7 @@ package struct IdentityKey: Sendable {
     self.bytes = bytes
   }
 
-  /// Adds the key to the bytes of a fingerprint.
+  /// Appends the key to the bytes of a fingerprint.
   func append(to fingerprint: inout [UInt8]) {
     fingerprint.append(6)
     Fingerprint.append(UInt64(constraint.entity), to: &fingerprint)
@@ -55,9 +53,9 @@ extension IdentityKey: Hashable {
   }
 }
 
-/// Values as bytes that are equal when the values are stored alike.
+/// Values as bytes, which are equal if the store represents the values alike.
 package enum Fingerprint {
-  /// Adds a value. Texts are compared by their bytes, as the store compares them, and not by how they look.
+  /// Appends a value. Texts are compared by their bytes, as in the store, and not by canonical equivalence.
   package static func append(_ slot: Slot, to bytes: inout [UInt8]) {
     switch slot {
     case .null: bytes.append(0)
@@ -78,12 +76,12 @@ package enum Fingerprint {
     }
   }
 
-  /// Adds a number.
+  /// Appends a number.
   package static func append(_ number: UInt64, to bytes: inout [UInt8]) {
     withUnsafeBytes(of: number) { bytes.append(contentsOf: $0) }
   }
 
-  /// Whether two values are stored alike.
+  /// Returns whether the store represents two values alike.
   package static func isSame(_ first: Slot, _ second: Slot) -> Bool {
     switch (first, second) {
     case (.null, .null): true
@@ -96,16 +94,16 @@ package enum Fingerprint {
   }
 }
 
-/// The constraints by which objects of each entity are found.
+/// The constraints that identify the objects of each entity.
 package struct IdentityTable: Sendable {
   private let constraints: [[IdentityConstraint]]
 
-  /// Reads a model's constraints. Those with a transient property identify nothing.
+  /// Creates the table of a model. Constraints with a transient property are ignored.
   package init(_ model: CompiledModel) {
     constraints = model.entities.map { entity in
       entity.uniquenessConstraints.enumerated().compactMap { index, slots in
         guard slots.allSatisfy({ !entity.slots[$0].isTransient }), !slots.isEmpty else { return nil }
-        // A constraint holds for the tree below the entity that declares it.
+        // A constraint covers the subentities of the entity that declares it.
         var owner = entity
         while let parent = owner.parent, model.entities[parent].uniquenessConstraints.count > index { owner = model.entities[parent] }
         return IdentityConstraint(
@@ -114,10 +112,10 @@ package struct IdentityTable: Sendable {
     }
   }
 
-  /// The constraints of an entity, inherited ones first.
+  /// Returns the constraints of an entity, inherited ones first.
   package func constraints(of entity: CompiledEntity) -> [IdentityConstraint] { constraints[entity.number] }
 
-  /// The key of a living object: the first that its values make; nil when every constraint lacks one.
+  /// Returns the key of a managed object for the first constraint whose values are complete; `nil` if there is none.
   package func key(of object: ManagedObject) -> IdentityKey? {
     for constraint in constraints[object.compiledEntity.number] {
       if let key = IdentityKey(constraint, value: { object.slotValue($0) }) { return key }

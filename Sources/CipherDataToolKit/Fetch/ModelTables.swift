@@ -1,10 +1,9 @@
-// ModelTables: the entities of a store and their properties as tables.
 import ObjectContext
 import ObjectModel
 import ObjectQuery
 import ObjectStore
 
-/// Writes what a store's model says.
+/// Writes tables of a store's entities and their properties.
 struct ModelTables {
   private let context: ManagedObjectContext
   private let model: CompiledModel
@@ -14,7 +13,7 @@ struct ModelTables {
     model = context.persistentStoreCoordinator.compiledModel
   }
 
-  /// Writes the entities, those below another one included in its number of objects.
+  /// Writes a table of the entities. The number of objects includes subentities.
   func writeEntities(format: OutputFormat, to sink: OutputSink) throws {
     let writer = try format.writer(columns: ["entity", "parent", "objects"], to: sink)
     for entity in model.entities {
@@ -25,7 +24,7 @@ struct ModelTables {
     try sink.flush()
   }
 
-  /// Writes the properties of an entity, inherited ones included.
+  /// Writes a table of an entity's properties, including inherited ones.
   func writeProperties(ofEntity name: String, format: OutputFormat, to sink: OutputSink) throws {
     let entity = try model.requireEntity(named: name)
     let writer = try format.writer(columns: ["property", "type", "notes"], to: sink)

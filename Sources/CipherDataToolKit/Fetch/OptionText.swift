@@ -1,29 +1,28 @@
-// OptionText: the texts of options: conditions, columns, orders and assignments in the format language.
 package import ObjectQuery
 
-/// Reads texts of options.
+/// A parser for the texts of options: predicates, columns, sort orders, and assignments in the format language.
 ///
-/// Every function throws ``ToolError`` with ``ExitStatus/usage``, the option's name and the place of the mistake.
+/// Every function throws ``ToolError`` with ``ExitStatus/usage``, the option's name, and the position of the error.
 package enum OptionText {
-  /// What options ask, read before their store is opened, so that a mistake is told at once; nil where a text may name objects by their URIs, which
-  /// mean something only when the store is open.
+  /// Parses options before their store is open, so that errors are reported immediately. Returns `nil` if a text can contain URIs of
+  /// objects, which are valid only when the store is open.
   static func early<Question>(_ texts: [String?], _ read: () throws -> Question) throws -> Question? {
     texts.contains { $0?.lowercased().contains("objectid") ?? false } ? nil : try read()
   }
 
-  /// A condition.
+  /// Parses a predicate.
   package static func predicate(_ text: String, option: String) throws -> FetchPredicate {
     try parse(option) { try FetchPredicate(format: text) }
   }
 
-  /// Columns such as `section.name, count(name) AS n`.
+  /// Parses columns such as `section.name, count(name) AS n`.
   package static func properties(_ text: String, option: String) throws -> [FetchProperty] {
     try parse(option) { try FetchProperty.list(format: text) }
   }
 
-  /// An order such as `-installedSize, name` or `sum(installedSize) desc, section.name asc`.
+  /// Parses a sort order such as `-installedSize, name` or `sum(installedSize) desc, section.name asc`.
   ///
-  /// - Parameter relevance: What the key `relevance` stands for, the most first; nil where it is a key like others.
+  /// - Parameter relevance: The expression for the key `relevance`, sorted in descending order; `nil` if that key has no special meaning.
   package static func sortDescriptors(
     _ text: String, option: String = "--sort", relevance: FetchExpression? = nil
   ) throws -> [FetchSortDescriptor] {
@@ -66,13 +65,13 @@ package enum OptionText {
 
   /// A new value for a property.
   package struct Assignment: Sendable, Hashable {
-    /// The property.
+    /// The name of the property.
     package let key: String
-    /// What it is set to.
+    /// The new value.
     package let value: FetchExpression
   }
 
-  /// New values such as `price = price * 2, name = uppercase(name)`.
+  /// Parses assignments such as `price = price * 2, name = uppercase(name)`.
   package static func assignments(_ text: String, option: String = "--set") throws -> [Assignment] {
     var assignments: [Assignment] = []
     for piece in try pieces(of: text) {
@@ -102,14 +101,14 @@ package enum OptionText {
     }
   }
 
-  /// A part of a list, without the spaces around it.
+  /// An element of a list, without surrounding spaces.
   private struct Piece {
-    /// How many characters of the list come before it.
+    /// The number of characters in the list before it.
     var offset: Int
     var text: Substring
   }
 
-  /// The parts between commas, but for those in brackets and strings.
+  /// Returns the elements between commas, ignoring commas in brackets and strings.
   private static func pieces(of list: String) throws -> [Piece] {
     var pieces: [Piece] = []
     var start = list.startIndex

@@ -1,9 +1,8 @@
-// PropertyPath: a column of a result: a dotted path from an object to values.
 package import ObjectContext
 package import ObjectModel
 
-/// A path such as `name`, `maintainer.name`, `relations.alternatives.packageName` or `tags.@count`, resolved against a model. `@entity` is the name of
-/// the object's entity, `@id` its URI.
+/// A column of a result: a path such as `name`, `maintainer.name`, `relations.alternatives.packageName`, or `tags.@count`, resolved against
+/// a model. `@entity` is the name of the object's entity, `@id` its URI.
 package struct PropertyPath: Sendable {
   private enum Step: Sendable {
     case toOne(CompiledRelationship)
@@ -16,7 +15,7 @@ package struct PropertyPath: Sendable {
     case entityName
     case uri
   }
-  /// The path as it was given.
+  /// The original text of the path.
   package let text: String
   private let steps: [Step]
   private let end: End
@@ -30,7 +29,7 @@ package struct PropertyPath: Sendable {
     var end: End?
     var current = entity
     let names = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
-    // The composite attributes that the last names have led into.
+    // The path of the composite attributes that the preceding names have entered.
     var composite = ""
     for (index, key) in names.enumerated() {
       let isLast = index == names.count - 1
@@ -74,11 +73,11 @@ package struct PropertyPath: Sendable {
     self.end = end ?? .object
   }
 
-  /// The value for an object: one value, or an array when the path leads through a to-many relationship.
+  /// Returns the value for an object, or an array if the path includes a to-many relationship.
   ///
   /// - Parameters:
   ///   - object: The object.
-  ///   - identities: How objects are named at the end of a path.
+  ///   - identities: The constraints that name objects at the end of a path.
   ///   - isCell: Whether the value is for a table or CSV.
   package func value(of object: ManagedObject, identities: IdentityTable, isCell: Bool) -> JSONValue {
     value(from: object, step: 0, identities, isCell)
@@ -116,7 +115,7 @@ package struct PropertyPath: Sendable {
 }
 
 extension IdentityTable {
-  /// What an object is called in a result: the value of its key, an object of the values of a compound key, or its URI.
+  /// Returns the name of an object in a result: the value of its key, a JSON object of the values of a compound key, or its URI.
   package func label(of object: ManagedObject) -> JSONValue {
     let entity = object.compiledEntity
     guard let constraint = key(of: object)?.constraint else { return .string(object.objectID.uriString) }

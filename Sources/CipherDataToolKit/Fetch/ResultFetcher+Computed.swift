@@ -1,13 +1,13 @@
-// ResultFetcher+Computed: the columns that the store computes, of objects or of groups, written row by row.
 import ObjectContext
 import ObjectModel
 import ObjectQuery
 import ObjectStore
 
 extension ResultFetcher {
-  /// Writes the result of a request for dictionaries.
+  /// Writes the result of a dictionary request.
   ///
-  /// Groups are few: they come at once. The rows of single objects come in batches, so that memory does not grow with the values.
+  /// Groups are few and are fetched together. Rows of single objects are fetched in batches, so that memory does not grow with their
+  /// number.
   func writeComputed(_ specification: FetchSpecification, format: OutputFormat, to sink: OutputSink) throws {
     let resolved = try FetchResolver(model: model).resolve(specification)
     guard let projection = resolved.projection else { throw StoreError(.internalInconsistency(.noColumns)) }
@@ -21,7 +21,7 @@ extension ResultFetcher {
     try sink.flush()
   }
 
-  /// Finds the objects first, then computes the columns of a batch of them after the other.
+  /// Fetches the objects' IDs, and then computes the columns batch by batch.
   private func forEachBatch(_ specification: FetchSpecification, _ body: (DictionaryResults) throws -> Void) throws {
     let names = Dictionary(specification.propertiesToFetch.map { ($0.name, $0.expression) }, uniquingKeysWith: { first, _ in first })
     var request = FetchRequest<ManagedObjectID>(entityName: specification.entityName, predicate: specification.predicate)
@@ -39,7 +39,7 @@ extension ResultFetcher {
       part.resultType = .dictionaries
       part.predicate = .comparison(
         FetchComparison(left: .evaluatedObject, op: .in, right: .constant(.list(batch.map(FetchConstant.object)))))
-      // The object itself comes last, to find each row's place.
+      // The last column is the object itself, to restore the order of rows.
       part.propertiesToFetch = specification.propertiesToFetch + [.expression(.evaluatedObject, as: "")]
       let found = try context.dictionaryResults(of: part)
       let byObject = Dictionary(found.rows.map { ($0.values.last, $0) }, uniquingKeysWith: { first, _ in first })
@@ -73,7 +73,7 @@ extension ResultFetcher {
     return .string(model.entities[Int(number)].name)
   }
 
-  /// What the objects in columns are called: the values of their keys, as in other results.
+  /// Returns the names of the objects in columns: the values of their keys, as in other results.
   private func labels(of rows: ArraySlice<DictionaryResults.Row>, _ results: DictionaryResults) throws -> [ManagedObjectID: JSONValue] {
     var idsByEntity: [UInt32: Set<ManagedObjectID>] = [:]
     for (index, column) in results.columns.enumerated() {
@@ -95,7 +95,7 @@ extension ResultFetcher {
 }
 
 extension DictionaryResults {
-  /// The object in a column of objects.
+  /// Returns the object ID in a column.
   fileprivate func objectID(_ row: Row, _ column: Int) -> ManagedObjectID? {
     guard case .int(let word) = row.values[column] else { return nil }
     let reference = ObjectReference(rawValue: word)

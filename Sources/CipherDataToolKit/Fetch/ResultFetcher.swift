@@ -1,30 +1,29 @@
-// ResultFetcher: the objects a fetch asks for, written row by row.
 package import ObjectContext
 package import ObjectModel
 package import ObjectQuery
 import ObjectStore
 
-/// Fetches objects and writes columns of them. Memory holds the IDs of the result and a batch of its objects.
+/// A writer for fetched objects. Memory holds the IDs of the result and one batch of objects.
 package struct ResultFetcher {
   let context: ManagedObjectContext
   let model: CompiledModel
   let batchSize: Int
 
-  /// Fetches in a context that nobody else uses.
+  /// Creates a fetcher for a context, which must not be used elsewhere.
   package init(_ context: ManagedObjectContext, batchSize: Int = 500) {
     self.context = context
     model = context.persistentStoreCoordinator.compiledModel
     self.batchSize = batchSize
   }
 
-  /// The entity of a name.
+  /// Returns the entity with a name.
   ///
-  /// - Throws: ``ToolError`` with ``ExitStatus/usage`` and the names that there are.
+  /// - Throws: ``ToolError`` with ``ExitStatus/usage`` and the names of existing entities.
   package func entity(named name: String) throws -> CompiledEntity {
     try model.requireEntity(named: name)
   }
 
-  /// The columns of an entity when none are chosen: its attributes.
+  /// Returns the default columns of an entity: its attributes.
   package func defaultPaths(of entity: CompiledEntity) -> [String] {
     entity.slots.filter { $0.attribute != nil && !$0.isTransient && $0.kind != .none }.map(\.name)
   }
@@ -32,10 +31,10 @@ package struct ResultFetcher {
   /// Writes the result of a request.
   ///
   /// - Parameters:
-  ///   - specification: What is asked.
+  ///   - specification: The request.
   ///   - paths: The columns.
-  ///   - format: The form.
-  ///   - sink: Where the rows go.
+  ///   - format: The output format.
+  ///   - sink: The destination of the rows.
   package func write(_ specification: FetchSpecification, paths: [String], format: OutputFormat, to sink: OutputSink) throws {
     let entity = try entity(named: specification.entityName)
     let columns = try paths.map { try PropertyPath($0, of: entity, in: model) }
@@ -49,7 +48,7 @@ package struct ResultFetcher {
       let chunk = Array(ids[start..<min(start + batchSize, ids.count)])
       for object in try context.objects(with: chunk, entityName: entity.name) {
         let row = columns.map { $0.value(of: object, identities: identities, isCell: isCell) }
-        // What could not be read would look like a value that is not there.
+        // A value that could not be read would look like a missing one.
         if let error = context.pendingError { throw error }
         try writer.write(row)
       }
@@ -61,9 +60,9 @@ package struct ResultFetcher {
 }
 
 extension CompiledModel {
-  /// The entity of a name.
+  /// Returns the entity with a name.
   ///
-  /// - Throws: ``ToolError`` with ``ExitStatus/usage`` and the names that there are.
+  /// - Throws: ``ToolError`` with ``ExitStatus/usage`` and the names of existing entities.
   package func requireEntity(named name: String) throws -> CompiledEntity {
     guard let entity = entity(named: name) else {
       throw ToolError(.usage, "The store has no entity “\(name)”; \(ToolError.advice(for: name, among: entities.map(\.name)))")

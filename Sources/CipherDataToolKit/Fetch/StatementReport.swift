@@ -1,18 +1,17 @@
-// StatementReport: which statements answered a question, how often each ran, and what was read one by one.
 package import SQLCipherStore
 
-/// What a store was asked while a question was answered.
+/// A report on the SQL statements of a query: how often each ran, and which objects were read individually.
 package struct StatementReport {
   private let statements: [String]
   private let faultReads: [FaultReads]
 
-  /// What an observer has heard.
+  /// Creates a report from the events that an observer recorded.
   package init(_ observer: SQLObserver) {
     statements = observer.statements
     faultReads = observer.faultReads
   }
 
-  /// Writes the statements by their first run, then what objects asked for after they were fetched, then what could be read together.
+  /// Writes the statements in the order of their first run, then the reads of single objects after the fetch, then advice on prefetching.
   package func write(to sink: OutputSink) throws {
     var times: [String: Int] = [:]
     var order: [String] = []
@@ -40,13 +39,13 @@ package struct StatementReport {
     try sink.flush()
   }
 
-  /// A statement on one line, with long lists of placeholders counted.
+  /// Returns a statement on one line, with long placeholder lists replaced by their count.
   private static func shortened(_ text: String) -> String {
     text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
       .replacing(/\?(?:, \?){4,}/) { list in "? × \(list.output.count { $0 == "?" })" }
   }
 
-  /// From how many reads of one object alone on it is worth a word.
+  /// The number of single-object reads from which the report advises prefetching.
   private static let manyReads = 20
 }
 

@@ -1,18 +1,15 @@
-// FollowQuestion: what `follow` asks, from its options to a request that has an order.
 import ObjectContext
 import ObjectModel
 import ObjectQuery
 
-/// A request whose results are followed, with what is shown of each.
+/// A sorted request whose results are followed, with the columns that are shown.
 struct FollowQuestion {
-  /// What is fetched.
   let request: FetchRequest<ManagedObject>
-  /// What names the sections.
+  /// The expression that names the sections.
   let section: FetchExpression?
-  /// The columns of a result.
   let columns: [PropertyPath]
 
-  /// Makes a question out of texts.
+  /// Parses the texts of options.
   ///
   /// - Throws: ``ToolError`` with ``ExitStatus/usage``.
   init(
@@ -25,7 +22,7 @@ struct FollowQuestion {
     let identity = IdentityTable(model).constraints(of: entity).first { !$0.hasRelationships }
     let names = identity?.slots.map { entity.slots[$0].name } ?? []
     if sort == nil { order = try (names.isEmpty ? [FollowQuestion.firstAttribute(of: entity)] : names).map { FetchSortDescriptor($0) } }
-    // Sections come in their order.
+    // The sort order begins with the sections.
     if let sectionKey, order.first?.expression != sectionKey.expression { order.insert(sectionKey, at: 0) }
     request.sortDescriptors = order
     request.fetchLimit = limit ?? 0
@@ -34,7 +31,7 @@ struct FollowQuestion {
     columns = try FollowQuestion.columns(paths, of: entity, in: model, names: names, order: order, section: self.section)
   }
 
-  /// The columns that were asked for; else what an object is known by, and what it is sorted by.
+  /// Returns the selected columns; by default, the identifying attributes and the sort keys.
   private static func columns(
     _ paths: [String]?, of entity: CompiledEntity, in model: CompiledModel, names: [String], order: [FetchSortDescriptor],
     section: FetchExpression?
@@ -43,7 +40,7 @@ struct FollowQuestion {
     var columns: [PropertyPath] = []
     let sorted = order.filter { $0.expression != section }.compactMap(\.keyPath)
     for path in names + sorted where !columns.contains(where: { $0.text == path }) {
-      // What is computed is no column.
+      // Computed expressions are not columns.
       if let column = try? PropertyPath(path, of: entity, in: model) { columns.append(column) }
     }
     return columns.isEmpty ? [try PropertyPath("@id", of: entity, in: model)] : columns
@@ -55,7 +52,8 @@ struct FollowQuestion {
     return key
   }
 
-  /// An attribute that any entity's objects can be sorted by: where there is no unique value and no wish, the order is of no interest.
+  /// Returns any sortable attribute of the entity. It is used if there is neither a unique attribute nor a requested order, so that the
+  /// order does not matter.
   private static func firstAttribute(of entity: CompiledEntity) throws -> String {
     guard
       let slot = entity.slots.first(where: { slot in

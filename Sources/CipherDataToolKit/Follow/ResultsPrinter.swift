@@ -1,26 +1,25 @@
-// ResultsPrinter: results that are followed, as lines for people or for programs.
 import ArgumentParser
 import Foundation
 import ObjectContext
 import ObjectModel
 import ObjectQuery
 
-/// Prints the results of a controller and then each change of them, with its places.
+/// A printer for the results of a controller and their changes, with their positions.
 ///
-/// It reads the objects of a change while that is told, so that what is printed is what the places mean.
+/// It reads the objects of a change during the notification, so that the output matches the positions.
 @MainActor final class ResultsPrinter {
   enum Format: String, CaseIterable, ExpressibleByArgument { case text, jsonl }
 
-  /// So many objects are read at once.
+  /// The number of objects read together.
   private static let portion = 500
 
   private let columns: [PropertyPath]
   private let identities: IdentityTable
   private let format: Format
-  /// Whether it is known which results have other values; else of all that stay where they are nothing is said.
+  /// Whether it is known which results have changed values. If not, results that keep their position are not printed.
   private let knowsValues: Bool
   private let sink: OutputSink
-  /// What went wrong while a change was printed; nobody can be thrown at there.
+  /// An error while a change was printed. The delegate method cannot throw it.
   private var failure: (any Error)?
 
   init(columns: [PropertyPath], model: CompiledModel, format: Format, knowsValues: Bool, to sink: OutputSink) {
@@ -28,7 +27,7 @@ import ObjectQuery
     identities = IdentityTable(model)
   }
 
-  /// Throws what went wrong since the last call.
+  /// Throws the error that occurred since the last call.
   func check() throws {
     defer { failure = nil }
     if let failure { throw failure }
@@ -70,13 +69,13 @@ import ObjectQuery
     try items(change.inserted.map { Line("inserted", "+", nil, $0.indexPath.map { $0 }, $0.objectID) }, in: controller)
     try items(change.moved.map { Line("moved", $0.isUpdated ? "»" : ">", $0) }, in: controller)
     try items(updated.map { Line("updated", "~", $0) }, in: controller)
-    // Who follows wants to see it now.
+    // Output must appear immediately.
     try sink.flush()
   }
 
   // MARK: Lines
 
-  /// An object with its places.
+  /// An object with its positions.
   private struct Line {
     let event: String
     let sign: String
@@ -111,7 +110,7 @@ import ObjectQuery
     }
   }
 
-  /// Prints objects with their values, read together.
+  /// Prints objects with their values, which are fetched together.
   private func items(_ lines: [Line], in controller: FetchedResultsController<ManagedObject>) throws {
     for start in stride(from: 0, to: lines.count, by: Self.portion) {
       let part = lines[start..<min(start + Self.portion, lines.count)]

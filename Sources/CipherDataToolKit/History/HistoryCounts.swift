@@ -1,8 +1,7 @@
-// HistoryCounts: how many changes of each kind a transaction has.
 import ObjectQuery
 import ObjectStore
 
-/// The numbers of a transaction's changes.
+/// The numbers of inserted, updated, and deleted objects in a transaction.
 struct HistoryCounts: Sendable, Hashable {
   var inserted = 0
   var updated = 0
@@ -20,7 +19,7 @@ struct HistoryCounts: Sendable, Hashable {
 }
 
 extension HistoryCounts {
-  /// Counts the changes of a transaction by its first part. One that comes in parts is read once for that.
+  /// Counts the changes of a transaction from its first part. A transaction with several parts is fetched once for that.
   init(
     of part: PersistentHistoryTransaction, in coordinator: PersistentStoreCoordinator, changes: FetchPredicate?
   ) async throws {

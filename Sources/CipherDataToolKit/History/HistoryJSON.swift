@@ -1,14 +1,13 @@
-// HistoryJSON: transactions and changes as JSON.
 import Foundation
 import ObjectModel
 import ObjectStore
 
-/// Transactions and changes as JSON.
+/// Converts transactions and changes to JSON.
 struct HistoryJSON {
   let model: CompiledModel
   let showsValues: Bool
 
-  /// A transaction without its changes.
+  /// Returns a transaction without its changes.
   func header(_ transaction: PersistentHistoryTransaction, _ counts: HistoryCounts) -> JSONValue {
     let time = InstantText.text(transaction.timestamp.timeIntervalSinceReferenceDate)
     var members: [(String, JSONValue)] = [
@@ -21,12 +20,11 @@ struct HistoryJSON {
     return .object(members)
   }
 
-  /// Changes of a transaction, as one line.
+  /// Returns the changes of a transaction for one line.
   func changes(_ transaction: PersistentHistoryTransaction) -> JSONValue {
     .object([("token", .string(transaction.token.description)), ("changes", .array((transaction.changes ?? []).map(change)))])
   }
 
-  /// A change.
   func change(_ change: PersistentHistoryChange) -> JSONValue {
     let entity = model.entities[Int(change.changedObjectID.entityNumber)]
     var members: [(String, JSONValue)] = [

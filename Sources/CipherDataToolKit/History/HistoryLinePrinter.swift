@@ -1,4 +1,3 @@
-// HistoryLinePrinter: transactions as they come, as JSON lines or as lines for people.
 import ArgumentParser
 import Foundation
 import ObjectContext
@@ -6,7 +5,8 @@ import ObjectModel
 import ObjectQuery
 import ObjectStore
 
-/// Prints transactions one after the other: as JSON lines with a line for each, then its changes, at most a thousand a line; as text with a line for each change.
+/// A printer for transactions: as JSON lines, one for the transaction and then at most a thousand changes a line; as text, one line for
+/// each change.
 struct HistoryLinePrinter {
   enum Format: String, CaseIterable, ExpressibleByArgument { case text, jsonl }
 
@@ -17,9 +17,11 @@ struct HistoryLinePrinter {
   private let sink: OutputSink
   private var isContinuation = false
 
+  /// Creates a printer.
+  ///
   /// - Parameters:
-  ///   - filter: The condition that chose the changes that are printed, by which they are counted too.
-  ///   - showsValues: Whether JSON has values, where the history has them.
+  ///   - filter: The condition that selected the printed changes, by which they are also counted.
+  ///   - showsValues: Whether JSON includes values, where the history has them.
   init(_ container: PersistentContainer, changes filter: FetchPredicate?, format: Format, showsValues: Bool, to sink: OutputSink) {
     coordinator = container.persistentStoreCoordinator
     self.filter = filter

@@ -1,17 +1,16 @@
-// HistoryPlace: a place in a history as an option names it: a token, or a date.
 import Foundation
 import ObjectModel
 import ObjectQuery
 import ObjectStore
 
-/// What `--after` and `--purge-before` take.
+/// A position in a history, given by `--after` or `--purge-before` as a token or a date.
 enum HistoryPlace: Sendable {
   case token(PersistentHistoryToken)
   case date(Date)
 
-  /// Reads an option.
+  /// Parses an option.
   ///
-  /// - Throws: ``ToolError`` where the text is neither.
+  /// - Throws: ``ToolError`` if the text is neither a token nor a date.
   init(_ text: String, option: String) throws {
     if let token = PersistentHistoryToken(text) {
       self = .token(token)
@@ -24,28 +23,28 @@ enum HistoryPlace: Sendable {
     }
   }
 
-  /// The token; nil for a date.
+  /// The token; `nil` for a date.
   var token: PersistentHistoryToken? { if case .token(let token) = self { token } else { nil } }
 
-  /// The condition on transactions; nil for a token.
+  /// The condition on transactions; `nil` for a token.
   var condition: FetchPredicate? {
     if case .date(let date) = self { .compare("timestamp", .greaterOrEqual, date) } else { nil }
   }
 }
 
-/// Which part of a history is wanted.
+/// A query for a part of a history.
 struct HistoryQuestion: Sendable {
   var after: HistoryPlace?
   var author: String?
-  /// The entity, with those below it.
+  /// The name of the entity; its subentities are included.
   var entity: String?
   /// The URI of an object.
   var object: String?
-  /// At most so many transactions.
+  /// The maximum number of transactions.
   var limit: Int?
-  /// Whether values are told, where the history has them.
+  /// Whether values are shown, where the history has them.
   var showsValues = false
-  /// Whether the record with which the history begins is listed too.
+  /// Whether the record at the beginning of the history is included.
   var showsBeginning = false
 
   /// The condition on transactions.
@@ -53,14 +52,14 @@ struct HistoryQuestion: Sendable {
     var conditions: [FetchPredicate] = []
     if let condition = after?.condition { conditions.append(condition) }
     if let author { conditions.append(.compare("author", .equal, author)) }
-    // A condition over the kind finds the record of the beginning, which is left out otherwise.
+    // A condition on `kind` includes the record at the beginning, which is omitted by default.
     if showsBeginning { conditions.append(.compare("kind", .notEqual, "")) }
     return conditions.isEmpty ? nil : .and(conditions)
   }
 
-  /// The condition on changes.
+  /// Returns the condition on changes.
   ///
-  /// - Throws: ``ToolError`` where the model has no such entity.
+  /// - Throws: ``ToolError`` if the model does not contain the entity.
   func changes(_ coordinator: PersistentStoreCoordinator) throws -> FetchPredicate? {
     var conditions: [FetchPredicate] = []
     if let entity {
@@ -71,7 +70,7 @@ struct HistoryQuestion: Sendable {
     if let object {
       guard let url = URL(string: object), let id = coordinator.managedObjectID(forURIRepresentation: url) else {
         throw ToolError(
-          .badData, "--object takes the URI of an object of the store, as the column @id of fetch shows it; this is none: \(object)")
+          .badData, "--object takes the URI of an object of the store, as the column @id of fetch shows it; this is not one: \(object)")
       }
       conditions.append(.compare("object", .equal, id.uriString))
     }

@@ -1,11 +1,10 @@
-// HistoryPrinter: a history on its way out, as a table for people or as JSON lines.
 import Foundation
 import ObjectContext
 import ObjectModel
 import ObjectQuery
 import ObjectStore
 
-/// Prints the part of a history that a question is about, in bounded memory.
+/// A printer for the result of a history query, in bounded memory.
 struct HistoryPrinter {
   let question: HistoryQuestion
   let container: PersistentContainer
@@ -26,9 +25,9 @@ struct HistoryPrinter {
     try sink.flush()
   }
 
-  /// Hands over the transactions that are wanted, part by part.
+  /// Passes the matching transactions to a closure, part by part.
   ///
-  /// - Returns: How many they were, and the place behind the last; nil for none.
+  /// - Returns: The number of transactions, and the position after the last one; `nil` if there are none.
   private func forEachPart(
     _ changes: FetchPredicate?, _ body: (PersistentHistoryTransaction) async throws -> Void
   ) async throws -> (count: Int, last: PersistentHistoryToken?) {
@@ -46,12 +45,12 @@ struct HistoryPrinter {
 
   // MARK: Table
 
-  /// A row for each change; a transaction without any has one of its own.
+  /// Prints a row for each change. A transaction without changes has a row of its own.
   func printTable() async throws {
     var columns = ["time", "author", "kind", "change", "object", "properties"]
     if question.showsValues { columns += ["old", "new"] }
     let writer = TableWriter(columns: columns, to: sink)
-    // Names are looked up for many transactions at once, as most have few changes.
+    // Names are fetched for many transactions together, since most have few changes.
     var (waiting, size): ([PersistentHistoryTransaction], Int) = ([], 0)
     let (count, last) = try await forEachPart(try question.changes(coordinator)) { part in
       waiting.append(part)
@@ -63,7 +62,7 @@ struct HistoryPrinter {
     try await write(waiting, to: writer)
     try writer.finish()
     try sink.flush()
-    if let last { Tool.note("\(count) transactions; the place behind the last is \(last)") } else { Tool.note("no transactions") }
+    if let last { Tool.note("\(count) transactions; the last token is \(last)") } else { Tool.note("no transactions") }
   }
 
   private func write(_ parts: [PersistentHistoryTransaction], to writer: TableWriter) async throws {
@@ -102,13 +101,13 @@ struct HistoryPrinter {
 
   private func key(_ id: ManagedObjectID) -> String { "\(id.entityName) p\(id.key)" }
 
-  /// An object by the values of its first constraint, as far as the history has kept these with a change.
+  /// Returns the values of an object's first constraint, as far as the history recorded them with the change.
   private func keptName(of change: PersistentHistoryChange, _ constraint: IdentityConstraint) -> String? {
     let entity = coordinator.compiledModel.entities[Int(change.changedObjectID.entityNumber)]
     return [change.newValues, change.oldValues, change.tombstone].lazy.compactMap { $0 }.compactMap { name(entity, constraint, $0) }.first
   }
 
-  /// Names for changes of objects, those that have one: by what the history has kept with the change, else by what is stored.
+  /// Returns the names of changed objects, from the values recorded with the change or else from the store.
   private func names(of changes: [PersistentHistoryChange]) async throws -> [String?] {
     let model = coordinator.compiledModel
     let table = IdentityTable(model)

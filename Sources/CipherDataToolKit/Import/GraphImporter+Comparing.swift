@@ -1,16 +1,15 @@
-// GraphImporter+Comparing: whole objects as bytes, so that equal ones are not written again.
 import ObjectContext
 import ObjectModel
 
 extension GraphImporter {
-  /// A living object as bytes: all values, and the objects it refers to; the relationship back to its owner is left out.
+  /// Returns a managed object as bytes: all values and the objects it refers to, except for the relationship to its owner.
   func fingerprint(_ living: ManagedObject, besides owner: CompiledRelationship) throws -> [UInt8] {
     var bytes: [UInt8] = []
     try append(living, owner, depth: 0, to: &bytes)
     return bytes
   }
 
-  /// An object of the input as the bytes it would have when inserted.
+  /// Returns the bytes that an input object would have after insertion.
   func fingerprint(_ object: ImportObject, besides owner: CompiledRelationship) throws -> [UInt8] {
     var bytes: [UInt8] = []
     try append(object, owner, depth: 0, to: &bytes)
@@ -56,7 +55,7 @@ extension GraphImporter {
       return
     }
     if let name = object.reference {
-      // An object that the input named: compare the living one.
+      // For an object with an identifier, compare the managed object.
       if let living = try namedInBatch[name] ?? named[name].map({ try context.existingObject(with: $0) }) {
         held.append(living)
         try append(living, owner, depth: depth, to: &bytes)

@@ -1,16 +1,15 @@
-// GraphImporter+Resolving: from an object of the input to a living one with its values.
 import ObjectContext
 import ObjectModel
 import ObjectQuery
 import ObjectStore
 
 extension GraphImporter {
-  /// What an object of the input has by standing in a relationship of another: the inverse, and the owner.
+  /// The values that an input object has from its position in a relationship: the inverse and the owner.
   struct Implied {
     let slot: Int
     let owner: ManagedObject
 
-    /// Of the members of a relationship whose inverse is to-one.
+    /// Creates the values for members of a relationship whose inverse is to-one.
     init?(_ relationship: CompiledRelationship, of owner: ManagedObject, in model: CompiledModel) {
       guard let inverse = model.inverse(of: relationship), !inverse.isToMany else { return nil }
       slot = inverse.index
@@ -18,7 +17,7 @@ extension GraphImporter {
     }
   }
 
-  /// The object that an object of the input stands for, with the values it brings.
+  /// Returns the managed object for an input object, with its values applied.
   func resolve(_ object: ImportObject, implied: Implied? = nil) throws -> ManagedObject {
     let (living, isNew) = try locate(object, implied)
     if let name = object.identifier {
@@ -52,7 +51,7 @@ extension GraphImporter {
     return (living, true)
   }
 
-  /// The object that an earlier one of the input was named.
+  /// Returns the object to which an earlier input object assigned an identifier.
   private func namedObject(_ name: String, for object: ImportObject) throws -> ManagedObject {
     let living: ManagedObject
     if let known = namedInBatch[name] {
@@ -69,7 +68,7 @@ extension GraphImporter {
     return living
   }
 
-  /// The key of an object under a constraint with relationships: the objects that it leads to are found, or made, first.
+  /// Returns the key of an object for a constraint with relationships. The destinations are found or inserted first.
   private func relationalKey(of object: ImportObject, _ implied: Implied?) throws -> IdentityKey? {
     guard let constraint = relationalConstraint(of: object, implied) else { return nil }
     var values: [Int: Slot] = [:]
@@ -85,7 +84,7 @@ extension GraphImporter {
     return IdentityKey(constraint) { values[$0] }
   }
 
-  /// The first constraint with relationships of which the input gives everything.
+  /// Returns the first constraint with relationships for which the input has all values.
   private func relationalConstraint(of object: ImportObject, _ implied: Implied?) -> IdentityConstraint? {
     identities.constraints(of: object.entity).first { constraint in
       constraint.hasRelationships
@@ -97,7 +96,7 @@ extension GraphImporter {
     }
   }
 
-  /// Asks the store for an object by a constraint with relationships, one at a time: such constraints are rare.
+  /// Fetches an object by a constraint with relationships, one at a time: such constraints are rare.
   private func findByRelationships(_ key: IdentityKey) throws -> ManagedObject? {
     guard key.constraint.hasRelationships else { return nil }
     let entity = model.entities[key.constraint.entity]
@@ -106,7 +105,7 @@ extension GraphImporter {
       let property = entity.slots[slot]
       var constant = FetchConstant(value, type: property.attributeType ?? .undefined)
       if property.relationship != nil, case .int(let word) = value {
-        // A new object is in no row yet.
+        // A new object has no row yet.
         guard let store = context.persistentStoreCoordinator.stores(holding: entity, affectedStores: nil).first else { return nil }
         let reference = ObjectReference(rawValue: word)
         guard reference.key > 0 else { return nil }
@@ -123,10 +122,10 @@ extension GraphImporter {
 
   // MARK: Setting values
 
-  /// Sets what differs.
+  /// Sets the values that differ.
   private func apply(_ object: ImportObject, to living: ManagedObject, isNew: Bool) throws {
     let slots = living.compiledEntity.slots
-    // What the store derives is in exported lines, too.
+    // Exported lines include derived attributes, which the store computes.
     for (slot, value) in object.values where !slots[slot].isDerived && !Fingerprint.isSame(living.slotValue(slot), value) {
       living.setSlotValue(value, at: slot)
       if !isNew { changed.insert(living) }
@@ -162,7 +161,7 @@ extension GraphImporter {
       return
     }
     let current = living._toManyArray(relationship.index, as: ManagedObject.self)
-    // Members without a key of their own are compared as a whole, each with one that is there.
+    // Members without a key are compared as a whole with existing members.
     var unmatched: [[UInt8]: [ManagedObject]] = [:]
     if wanted.contains(where: { isAnonymous($0, implied) }) {
       for member in current.reversed() where identities.key(of: member) == nil {
@@ -185,13 +184,13 @@ extension GraphImporter {
     for object in current where !kept.contains(object) { release(object, from: relationship) }
   }
 
-  /// Whether an object of the input can only be found by comparing it as a whole.
+  /// Returns whether an input object can be matched only by comparing it as a whole.
   private func isAnonymous(_ object: ImportObject, _ implied: Implied?) -> Bool {
     object.reference == nil && object.identifier == nil && identities.attributeKey(of: object) == nil
       && relationalConstraint(of: object, implied) == nil
   }
 
-  /// An object without a key of its own that its owner lets go of is deleted.
+  /// Deletes an object without a key that its owner no longer refers to.
   private func release(_ object: ManagedObject, from relationship: CompiledRelationship) {
     guard relationship.deleteRule == .cascade, identities.key(of: object) == nil else { return }
     context.delete(object)

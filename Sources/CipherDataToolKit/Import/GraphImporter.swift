@@ -1,50 +1,49 @@
-// GraphImporter: objects of the input on their way into a context, a batch at a time.
 import Foundation
 package import ObjectContext
 package import ObjectModel
 import ObjectStore
 package import ObjectQuery
 
-/// Imports objects: finds those that are there, changes what differs, inserts what is missing, and keeps nothing in memory from batch to batch.
+/// An importer that finds existing objects, updates what differs, and inserts what is missing. It keeps only identifiers in memory between
+/// batches.
 ///
-/// Run it within one transaction of the store, so that all of the input is kept or nothing.
+/// Run it within one transaction of the store, so that either the whole input is stored or nothing.
 package final class GraphImporter {
-  /// What an import did.
+  /// The numbers of records and objects that an import processed.
   package struct Summary: Sendable, Hashable {
-    /// Records read and kept.
+    /// Records read and stored.
     package var records = 0
-    /// Objects inserted, nested ones included.
+    /// Objects inserted, including nested ones.
     package var inserted = 0
-    /// Objects of which a value or relationship was changed.
+    /// Objects with a changed value or relationship.
     package var updated = 0
     /// Nested objects that were replaced.
     package var deleted = 0
   }
 
-  /// What was done so far.
   package internal(set) var summary = Summary()
-  /// Told of lines that are left out; nil when a bad line ends the import.
+  /// Called for skipped lines; `nil` if an invalid line ends the import.
   package var skip: ((InputError) -> Void)?
   let context: ManagedObjectContext
   let model: CompiledModel
   let identities: IdentityTable
   let plan: ExportPlan
   private let batchSize: Int
-  /// The bytes of input above which a batch is saved: large values would fill the memory long before there are enough objects.
+  /// The number of input bytes above which a batch is saved. Large values could exhaust memory long before the batch has enough objects.
   package static let greatestBatchBytes = 8 << 20
   private var batch: [ImportObject] = []
   private var batchBytes = 0
-  /// The objects of the batch by their keys; they are held here while the batch lasts.
+  /// The objects of the batch by their keys, retained until the batch is saved.
   var found: [IdentityKey: ManagedObject] = [:]
-  /// The objects that the input gave names to, by name. This grows with the names of the input, 40 bytes and the name for each.
+  /// The objects with identifiers. The dictionary grows by 40 bytes and the identifier for each.
   var named: [String: ManagedObjectID] = [:]
-  /// Those of the batch, which have no lasting IDs yet.
+  /// The objects of the batch with identifiers, which have no permanent IDs yet.
   var namedInBatch: [String: ManagedObject] = [:]
   var changed: Set<ManagedObject> = []
-  /// Further objects that must live until the batch is saved.
+  /// Other objects that must be retained until the batch is saved.
   var held: [ManagedObject] = []
 
-  /// Imports into a context that nobody else uses.
+  /// Creates an importer into a context, which must not be used elsewhere.
   package init(into context: ManagedObjectContext, batchSize: Int = 1000) {
     self.context = context
     model = context.persistentStoreCoordinator.compiledModel
@@ -53,10 +52,10 @@ package final class GraphImporter {
     self.batchSize = batchSize
   }
 
-  /// Takes the next object.
+  /// Adds the next object.
   ///
-  /// - Parameter size: The bytes that it had in the input, 0 where they are few.
-  /// - Throws: ``InputError`` about it or one before it, or what saving throws.
+  /// - Parameter size: The number of bytes in the input, or 0 if it is small.
+  /// - Throws: ``InputError`` about this object or an earlier one, or errors of saving.
   package func add(_ object: ImportObject, size: Int = 0) throws {
     summary.records += 1
     batch.append(object)
@@ -64,9 +63,9 @@ package final class GraphImporter {
     if batch.count >= batchSize || batchBytes >= Self.greatestBatchBytes { try flush() }
   }
 
-  /// Saves what was taken.
+  /// Saves the current batch.
   ///
-  /// A batch that cannot be saved is taken apart, so that the error names its line.
+  /// If the batch cannot be saved, its objects are saved one by one, so that the error contains the line number.
   package func flush() throws {
     guard !batch.isEmpty else { return }
     let objects = batch
@@ -94,7 +93,7 @@ package final class GraphImporter {
     }
   }
 
-  /// Whether an error is about what the input says, and not about the store.
+  /// Returns whether an error is about the input and not about the store.
   private static func isOfInput(_ error: any Error) -> Bool {
     if let error = error as? StoreError {
       switch error.code {
@@ -105,7 +104,7 @@ package final class GraphImporter {
     return error is InputError || error is ValidationError
   }
 
-  /// An error with the line of its record.
+  /// Returns an error with the line number of its record.
   private static func inputError(_ error: any Error, of object: ImportObject) -> InputError {
     switch error {
     case let error as InputError: error
@@ -128,7 +127,7 @@ package final class GraphImporter {
     forget()
   }
 
-  /// Drops all living objects, saved or not.
+  /// Releases all managed objects, saved or not.
   private func forget() {
     found = [:]
     namedInBatch = [:]
@@ -139,10 +138,10 @@ package final class GraphImporter {
 
   // MARK: Finding
 
-  /// Finds the objects of the batch by their keys: for each constraint one fetch for every few hundred of them.
+  /// Finds the objects of the batch by their keys, with one fetch per constraint for every few hundred objects.
   private func findObjects(_ objects: [ImportObject]) throws {
     var wanted: [IdentityConstraint: Set<IdentityKey>] = [:]
-    // An explicit stack: nesting is as deep as the input's.
+    // An explicit stack, because nesting can be deep.
     var stack = objects
     while let object = stack.popLast() {
       if object.reference == nil, let key = identities.attributeKey(of: object) {
@@ -156,7 +155,7 @@ package final class GraphImporter {
 
   private func find(_ constraint: IdentityConstraint, _ keys: [[Slot]]) throws {
     let entity = model.entities[constraint.entity]
-    // Of a compound constraint the property that differs most finds the objects; the rest is compared here.
+    // For a compound constraint, fetch by the most selective property, and compare the others here.
     let distinct = constraint.slots.indices.map { index in Set(keys.map { $0[index] }) }
     guard let position = distinct.indices.max(by: { distinct[$0].count < distinct[$1].count }) else { return }
     let slot = entity.slots[constraint.slots[position]]
@@ -176,7 +175,7 @@ package final class GraphImporter {
 }
 
 extension FetchConstant {
-  /// A stored value as a constant of a predicate.
+  /// Creates a constant of a predicate from a stored value.
   package init(_ slot: Slot, type: AttributeType) {
     switch slot {
     case .null: self = .null

@@ -1,25 +1,24 @@
-// InputImport: a whole input into a store: all of it or nothing.
 package import ObjectContext
 import ObjectModel
 import ObjectStore
 
-/// The forms of input.
+/// The input formats.
 package enum InputFormat: String, Sendable, CaseIterable {
-  /// A JSON object a line.
+  /// One JSON object per line.
   case jsonl
-  /// dpkg's status file, or the archive's package index.
+  /// dpkg's status file or a package index of a Debian archive.
   case deb822
 }
 
-/// Imports an input in one transaction.
+/// An import of a whole input in one transaction.
 package struct InputImport: Sendable {
-  /// What an import did.
+  /// The result of an import.
   package struct Outcome: Sendable, Hashable {
-    /// What became of the records.
+    /// The numbers of imported records and objects.
     package var summary = GraphImporter.Summary()
-    /// The bad lines that were skipped, the first hundred of them.
+    /// The errors of skipped lines, at most the first hundred.
     package var skipped: [InputError] = []
-    /// How many bad lines were skipped.
+    /// The number of skipped lines.
     package var skippedCount = 0
   }
 
@@ -27,23 +26,23 @@ package struct InputImport: Sendable {
   private let entity: String?
   private let skipsBadLines: Bool
 
-  /// Describes an import.
+  /// Creates an import.
   ///
   /// - Parameters:
-  ///   - format: The form of the input.
+  ///   - format: The input format.
   ///   - entity: The entity of JSON objects that do not name one.
-  ///   - skipsBadLines: Whether bad lines are left out, instead of ending the import with nothing kept.
+  ///   - skipsBadLines: Whether invalid lines are skipped. Otherwise, an invalid line ends the import and nothing is stored.
   package init(format: InputFormat, entity: String?, skipsBadLines: Bool) {
     self.format = format
     self.entity = entity
     self.skipsBadLines = skipsBadLines
   }
 
-  /// Imports a source into the store of a context that nobody else uses.
+  /// Imports a source into the store of a context, which must not be used elsewhere.
   ///
   /// - Parameters:
-  ///   - progress: Told now and then how many records were read.
-  /// - Throws: ``InputError`` for a bad line, and what saving throws; nothing is kept then.
+  ///   - progress: Called periodically with the number of records read.
+  /// - Throws: ``InputError`` for an invalid line, or errors of saving. Nothing is stored then.
   package func run(
     from source: ByteSource, into context: ManagedObjectContext, batchSize: Int = 1000, progress: (Int) -> Void = { _ in }
   ) throws -> Outcome {
@@ -108,14 +107,14 @@ package struct InputImport: Sendable {
 }
 
 extension InputImport {
-  /// What to do about an object that does not end in its line.
+  /// Returns advice for a JSON object that does not end on its line.
   private static func advice(on error: JSONParser.SyntaxError, in bytes: UnsafeRawBufferPointer) -> String {
     guard bytes.dropFirst(error.offset).allSatisfy(ASCII.isSpace) else { return "" }
     return " JSON Lines is expected: each object is whole in one line. “jq -c .” converts objects of several lines."
   }
 }
 
-/// The bad lines of one import.
+/// The skipped lines of an import.
 private final class SkippedLines {
   private(set) var errors: [InputError] = []
   private(set) var count = 0

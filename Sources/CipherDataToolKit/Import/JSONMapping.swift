@@ -1,32 +1,32 @@
-// JSONMapping: lines of JSON as objects of any model.
 package import ObjectModel
 
-/// Turns JSON objects into objects to be imported.
+/// Converts JSON objects to input objects of any model.
 ///
-/// Beside the names of properties an object may have `$entity` (its entity), `$id` (a name by which other lines refer to it) and `$ref` (such a
-/// name: the object is that one). A to-one relationship is a nested object or null, a to-many relationship an array of nested objects: all members.
+/// In addition to properties, an object can have `$entity` (its entity), `$id` (an identifier by which other lines refer to it), and `$ref`
+/// (the identifier of the object that it refers to). A to-one relationship is a nested object or null. A to-many relationship is an array
+/// of nested objects with all members.
 package struct JSONMapping {
   private let model: CompiledModel
   private let defaultEntity: CompiledEntity?
 
-  /// Reads objects of a model.
+  /// Creates a mapping for a model.
   ///
-  /// - Parameter defaultEntity: The entity of objects that do not name one; nil when all must.
+  /// - Parameter defaultEntity: The entity of objects that do not name one; `nil` if all must name one.
   package init(_ model: CompiledModel, defaultEntity: CompiledEntity?) {
     self.model = model
     self.defaultEntity = defaultEntity
   }
 
-  /// The object of a line.
+  /// Returns the object of a line.
   ///
   /// - Throws: ``InputError`` with entity and key.
   package func object(_ value: JSONValue, line: Int) throws -> ImportObject {
     try object(value, declared: defaultEntity, line: line, root: nil, path: "")
   }
 
-  /// The object of a value at a path.
+  /// Returns the object of a value at a path.
   ///
-  /// - Parameter root: The entity of the line's own object, where the path begins; nil for that object.
+  /// - Parameter root: The entity of the line's outermost object, at which the path begins; `nil` for that object itself.
   private func object(_ value: JSONValue, declared: CompiledEntity?, line: Int, root: CompiledEntity?, path: String) throws -> ImportObject
   {
     guard case .object(let members) = value else {
@@ -88,7 +88,7 @@ package struct JSONMapping {
         throw InputError(line: line, entity: root?.name, key: key, "The model has no entity of this name; \(advice)")
       }
       if let declared, !named.isKind(of: declared) {
-        throw InputError(line: line, entity: (root ?? declared).name, key: key, "The entity named is neither this one nor below it.")
+        throw InputError(line: line, entity: (root ?? declared).name, key: key, "The entity is neither this one nor a subentity.")
       }
       entity = named
     case nil:

@@ -1,8 +1,7 @@
-// PackageMapping: packages of Debian's index as objects of the DebianArchive model.
 import Foundation
 package import ObjectModel
 
-/// Turns packages of the index into objects to be imported.
+/// Converts packages of Debian's package index to input objects of the Debian archive's model.
 package struct PackageMapping {
   private let package: CompiledEntity
   private let section: CompiledEntity
@@ -21,12 +20,12 @@ package struct PackageMapping {
   private let toTags: CompiledRelationship
   private let toRelations: CompiledRelationship
   private let toAlternatives: [CompiledRelationship]
-  /// The addresses seen so far: a maintainer has the name that the file gives first, so that reading it again changes nothing.
+  /// The addresses seen so far. A maintainer has the first name in the file, so that importing the file again changes nothing.
   private var namedMaintainers: Set<String> = []
 
-  /// Finds the entities and properties in a model.
+  /// Looks up the entities and properties in a model.
   ///
-  /// - Throws: ``ToolError`` when the model is not the Debian archive's.
+  /// - Throws: ``ToolError`` if the model is not that of the Debian archive.
   package init(_ model: CompiledModel) throws {
     let lookup = Lookup(model: model)
     package = try lookup.entity("Package")
@@ -84,7 +83,7 @@ package struct PackageMapping {
     }
   }
 
-  /// A package as an object.
+  /// Returns a package as an input object.
   package mutating func object(_ record: PackageRecord, line: Int) -> ImportObject {
     var object = ImportObject(entity: package, line: line)
     func set(_ name: String, _ value: Slot) {

@@ -1,13 +1,11 @@
-// ASCII: what the readers of byte formats ask of single bytes, and hexadecimal digits.
-
-/// Questions about bytes.
+/// Classification of bytes.
 package enum ASCII {
-  /// Whether a byte is a space, tab or line end.
+  /// Returns whether a byte is a space, a tab, or a line break.
   @inline(__always) package static func isSpace(_ byte: UInt8) -> Bool {
     byte == 0x20 || (byte >= 0x09 && byte <= 0x0D)
   }
 
-  /// The bytes without white space around them.
+  /// Returns the bytes without surrounding white space.
   package static func trimmed(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
     guard let first = bytes.firstIndex(where: { !isSpace($0) }), let last = bytes.lastIndex(where: { !isSpace($0) }) else {
       return bytes[bytes.startIndex..<bytes.startIndex]
@@ -16,9 +14,9 @@ package enum ASCII {
   }
 }
 
-/// Bytes as hexadecimal digits.
+/// Hexadecimal encoding of bytes.
 package enum Hexadecimal {
-  /// The bytes of an even number of digits; nil for anything else.
+  /// Decodes an even number of digits; `nil` for any other input.
   package static func decode(_ digits: some Collection<UInt8>) -> [UInt8]? {
     guard digits.count.isMultiple(of: 2) else { return nil }
     var bytes: [UInt8] = []
@@ -36,7 +34,7 @@ package enum Hexadecimal {
     return bytes
   }
 
-  /// The digits of bytes, in lower case.
+  /// Encodes bytes as lowercase digits.
   package static func encode(_ bytes: some Sequence<UInt8>) -> String {
     var digits: [UInt8] = []
     for byte in bytes {
@@ -46,7 +44,7 @@ package enum Hexadecimal {
     return String(decoding: digits, as: UTF8.self)
   }
 
-  /// The value of a digit; nil for another byte.
+  /// Returns the value of a digit; `nil` for any other byte.
   package static func value(of digit: UInt8) -> UInt8? {
     switch digit {
     case 0x30...0x39: digit - 0x30
@@ -56,6 +54,6 @@ package enum Hexadecimal {
     }
   }
 
-  /// The digit of a value below 16.
+  /// Returns the digit of a value below 16.
   package static func digit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 + value : 0x57 + value }
 }

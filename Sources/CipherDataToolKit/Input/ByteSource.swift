@@ -1,18 +1,17 @@
-// ByteSource: the bytes of a file or of standard input, a block at a time.
 import Foundation
 
-/// Reads a file, a pipe or standard input block by block. Not for use by several threads.
+/// A reader for the bytes of a file, a pipe, or standard input, block by block. It is not thread-safe.
 package final class ByteSource {
-  /// What is read, for messages.
+  /// The name of the source for messages.
   package let name: String
-  /// The number of bytes to come, where it is known.
+  /// The total number of bytes, if known.
   package let size: Int?
   /// The number of bytes read so far.
   package private(set) var position = 0
   private let descriptor: Int32
   private let isOwned: Bool
 
-  /// Reads from an open file descriptor, which the caller closes.
+  /// Creates a reader of an open file descriptor, which the caller closes.
   package init(descriptor: Int32, name: String) {
     self.descriptor = descriptor
     self.name = name
@@ -20,7 +19,7 @@ package final class ByteSource {
     size = Self.regularSize(descriptor)
   }
 
-  /// Says what is wrong with a file without opening it: who writes into a pipe would lose what he wrote when it is closed unread.
+  /// Checks a file without opening it: opening and closing a pipe unread would discard the writer's data.
   ///
   /// - Throws: ``ToolError`` with ``ExitStatus/noInput``.
   package static func check(path: String) throws {
@@ -32,7 +31,7 @@ package final class ByteSource {
     if status.st_mode & S_IFMT == S_IFDIR { throw ToolError(.noInput, "Cannot read \(path): it is a folder.") }
   }
 
-  /// Opens a file; `-` stands for standard input.
+  /// Opens a file. The path `-` means standard input.
   ///
   /// - Throws: ``ToolError`` with ``ExitStatus/noInput``.
   package init(path: String) throws {

@@ -1,8 +1,7 @@
-// JSONParser: RFC 8259 from bytes, strictly, with numbers as they are written.
-
-/// Reads one JSON value from bytes: as many as the caller has, nested at most ``deepest`` levels within the outermost one.
+/// A strict RFC 8259 parser that keeps the text of numbers. Its input is one JSON value in memory, nested at most ``deepest`` levels within
+/// the outermost one.
 package struct JSONParser {
-  /// What is wrong, and where.
+  /// A syntax error and its position.
   package struct SyntaxError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The offset of the byte, from 0.
     package var offset: Int
@@ -12,13 +11,13 @@ package struct JSONParser {
     package var description: String { "\(message) (at byte \(offset + 1) of the line)" }
   }
 
-  /// Nesting above this depth is refused: a deeper value could exhaust the stack.
+  /// The maximum nesting depth. A deeper value could overflow the stack and is rejected.
   package static let deepest = 200
 
   private let bytes: UnsafeRawBufferPointer
   private var index = 0
 
-  /// Reads a value that fills the bytes, white space aside.
+  /// Parses a value that fills the buffer, except for white space.
   ///
   /// - Throws: ``SyntaxError``.
   package static func parse(_ bytes: UnsafeRawBufferPointer) throws(SyntaxError) -> JSONValue {
@@ -29,7 +28,7 @@ package struct JSONParser {
     return value
   }
 
-  /// Reads a value from text.
+  /// Parses a value from text.
   package static func parse(_ text: String) throws(SyntaxError) -> JSONValue {
     try Array(text.utf8).withUnsafeBufferPointer { (buffer) throws(SyntaxError) in try parse(UnsafeRawBufferPointer(buffer)) }
   }
@@ -49,7 +48,7 @@ package struct JSONParser {
   private mutating func value(depth: Int) throws(SyntaxError) -> JSONValue {
     guard depth <= Self.deepest else { throw error("Values are nested deeper than \(Self.deepest) levels.") }
     skipSpace()
-    // No JSON value begins with a NUL, which stands for the end here.
+    // No JSON value begins with NUL, which represents the end of input here.
     switch current ?? 0 {
     case 0x7B: return try object(depth: depth)
     case 0x5B: return try array(depth: depth)
@@ -149,7 +148,7 @@ package struct JSONParser {
       defer { index += 1 }
       return try text(bytes[start..<index])
     }
-    // With escapes.
+    // A string with escapes.
     var content = Array(bytes[start..<index])
     while let byte = current {
       switch byte {

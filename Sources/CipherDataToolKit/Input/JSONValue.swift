@@ -1,10 +1,9 @@
-// JSONValue: JSON with numbers kept as they were written.
-
-/// A JSON value. Numbers keep their text, so that decimals and large integers lose nothing; objects keep the order of their members.
+/// A JSON value. Numbers keep their text, so that decimals and large integers keep their precision. Objects keep the order of their
+/// members.
 package enum JSONValue: Sendable, Hashable {
   case null
   case bool(Bool)
-  /// A number as it was written.
+  /// A number in its original notation.
   case number(String)
   case string(String)
   case array([JSONValue])
@@ -12,41 +11,36 @@ package enum JSONValue: Sendable, Hashable {
 
   /// A member of an object.
   package struct Member: Sendable, Hashable {
-    /// The name.
     package var key: String
-    /// The value.
     package var value: JSONValue
 
-    /// Makes a member.
     package init(key: String, value: JSONValue) {
       self.key = key
       self.value = value
     }
   }
 
-  /// An object of names and values, in their order.
+  /// Creates an object from names and values, in order.
   package static func object(_ members: [(String, JSONValue)]) -> JSONValue {
     .object(members.map { Member(key: $0.0, value: $0.1) })
   }
 
-  /// An integer.
+  /// Creates an integer.
   package static func integer(_ value: some BinaryInteger) -> JSONValue { .number(String(value)) }
 
-  /// Whether it is null.
   package var isNull: Bool { self == .null }
 
-  /// Whether it is a number.
   package var isNumber: Bool {
     if case .number = self { true } else { false }
   }
 
-  /// The member of a name; nil when there is none, or the value is no object.
+  /// The value of the member with a name; `nil` if there is none or the value is not an object.
   package subscript(_ key: String) -> JSONValue? {
     guard case .object(let members) = self else { return nil }
     return members.first { $0.key == key }?.value
   }
 
-  /// What kind of value it is, for messages.
+  /// The kind of the value, for messages.
   package var kindName: String {
     switch self {
     case .null: "null"
@@ -58,7 +52,7 @@ package enum JSONValue: Sendable, Hashable {
     }
   }
 
-  /// The value for a cell: strings bare, everything else as JSON.
+  /// The value for a table cell: strings without quotation marks, other values as JSON.
   package var plainText: String {
     switch self {
     case .string(let text), .number(let text): text
@@ -67,14 +61,14 @@ package enum JSONValue: Sendable, Hashable {
     }
   }
 
-  /// The value as JSON on one line, without spaces.
+  /// Returns the value as JSON on one line, without spaces.
   package func serialized() -> String {
     var bytes: [UInt8] = []
     append(to: &bytes)
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// Adds the value as JSON to bytes.
+  /// Appends the value as JSON to a buffer.
   package func append(to bytes: inout [UInt8]) {
     switch self {
     case .null: bytes.append(contentsOf: "null".utf8)

@@ -1,10 +1,9 @@
-// LineReader: lines of a byte source, one at a time, in memory that does not grow with the source.
-
-/// Reads lines. A line ends at a line feed, which a carriage return may precede; the last line may lack one.
+/// A reader for the lines of a byte source, in bounded memory. A line ends with a line feed, optionally preceded by a carriage return. The
+/// last line may lack a terminator.
 package final class LineReader {
-  /// The number of the line read last, from 1; 0 before the first.
+  /// The number of the last line read, from 1; 0 before the first.
   package private(set) var lineNumber = 0
-  /// Where the bytes come from.
+  /// The source of the bytes.
   package let source: ByteSource
   private let longestLine: Int
   private var buffer: [UInt8]
@@ -12,22 +11,22 @@ package final class LineReader {
   private var end = 0
   private var isAtEnd = false
 
-  /// Reads the lines of a source.
+  /// Creates a reader for the lines of a source.
   ///
   /// - Parameters:
   ///   - source: The bytes.
-  ///   - blockSize: How many bytes are asked for at once.
-  ///   - longestLine: The number of bytes above which a line is refused, so that a file without line ends does not fill the memory.
+  ///   - blockSize: The number of bytes to read at a time.
+  ///   - longestLine: The maximum number of bytes in a line, so that a file without line breaks does not exhaust memory.
   package init(_ source: ByteSource, blockSize: Int = 1 << 16, longestLine: Int = 1 << 28) {
     self.source = source
     self.longestLine = longestLine
     buffer = [UInt8](repeating: 0, count: max(blockSize, 16))
   }
 
-  /// Lends the bytes of the next line, without its end, to a closure.
+  /// Passes the bytes of the next line, without its terminator, to a closure. The buffer is valid only during the call.
   ///
-  /// - Returns: What the closure returns; nil at the end of the source.
-  /// - Throws: What reading or the closure throws; ``InputError`` when the line is too long.
+  /// - Returns: The closure's result; `nil` at the end of the source.
+  /// - Throws: Errors of reading or of the closure; ``InputError`` if the line is too long.
   package func next<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) throws -> Result? {
     guard let range = try nextRange() else { return nil }
     return try buffer.withUnsafeBytes { try body(UnsafeRawBufferPointer(rebasing: $0[range])) }
@@ -64,7 +63,7 @@ package final class LineReader {
     return line
   }
 
-  /// Reads more bytes behind those at hand; returns where the new ones begin.
+  /// Appends more bytes to the buffer. Returns the offset of the new bytes.
   private func fill() throws -> Int {
     if start > 0 {
       buffer.withUnsafeMutableBytes { bytes in
@@ -74,7 +73,7 @@ package final class LineReader {
       start = 0
     }
     if end == buffer.count {
-      // Room for the longest line with its end.
+      // Space for the longest line with its terminator.
       let room = longestLine + 2 - buffer.count
       guard room > 0 else { throw tooLong }
       buffer.append(contentsOf: repeatElement(0, count: min(buffer.count, room)))

@@ -1,12 +1,10 @@
-// CommandTree: the commands with their arguments, as the argument parser tells them.
-
-/// One command, with those below it.
+/// A command with its arguments and subcommands.
 package struct CommandTree: Sendable {
-  /// An argument, option or flag.
+  /// An argument, option, or flag.
   package struct Argument: Sendable, Hashable {
     /// `positional`, `option` or `flag`.
     var kind: String
-    /// The names with their dashes; none for a positional one.
+    /// The names including dashes; empty for a positional argument.
     package var names: [String]
     var valueName: String
     var isOptional: Bool
@@ -16,19 +14,19 @@ package struct CommandTree: Sendable {
     var defaultValue: String?
   }
 
-  /// The names from the tool's on.
+  /// The names of the commands, from the tool's name to this one.
   package var path: [String]
   package var abstract: String
   package var discussion: String
   package var arguments: [Argument]
   package var subcommands: [CommandTree]
 
-  /// This command and all below it.
+  /// This command and all its subcommands, recursively.
   package var all: [CommandTree] { [self] + subcommands.flatMap(\.all) }
 
-  /// Reads what the parser's experimental help says.
+  /// Reads the argument parser's experimental help dump.
   ///
-  /// - Throws: ``JSONError`` where it is no JSON.
+  /// - Throws: ``JSONError`` if it is not valid JSON.
   package init(parserHelp: String) throws {
     self.init(try JSONParser.parse(parserHelp)["command"] ?? .null, below: [])
   }
@@ -53,7 +51,7 @@ package struct CommandTree: Sendable {
 }
 
 extension JSONValue? {
-  /// The elements of an array; none where it is something else.
+  /// The elements of an array; empty for any other value.
   fileprivate var elements: [JSONValue] {
     if case .array(let elements)? = self { elements } else { [] }
   }

@@ -1,14 +1,12 @@
-// ManualPage: the manual page of the tool, made of its commands: nothing in it has to be kept in step by hand.
-
-/// Writes the commands as a page for `man`.
+/// The tool's page for `man`, generated from its commands.
 package struct ManualPage {
   private let tree: CommandTree
   private let version: String
-  /// What most commands take: it is described once.
+  /// The arguments that most commands share, which are described once.
   private let common: [CommandTree.Argument]
   private var lines: [String] = []
 
-  /// The whole page, in the language of `man`.
+  /// Returns the whole page in roff.
   package static func text(of tree: CommandTree, version: String) -> String {
     var page = ManualPage(tree: tree, version: version)
     page.writeAll()
@@ -31,7 +29,7 @@ package struct ManualPage {
     section("SYNOPSIS")
     lines += [".B cipherdata", ".I command", ".RI [ arguments ]"]
     section("DESCRIPTION")
-    // The statuses have a section of their own.
+    // The exit statuses have their own section.
     text(
       tree.discussion.split(separator: "\n", omittingEmptySubsequences: false).filter { !$0.hasPrefix("Exit status:") }.joined(
         separator: "\n"))
@@ -54,14 +52,14 @@ package struct ManualPage {
     ("CIPHERDATA_SOURCE_PASSPHRASE", "The passphrase of an encrypted Core Data store that is imported."),
     (
       "CIPHERDATA_LOG",
-      "What is told on standard error, parted by commas: sql for the statements with their times and rows, migration for the phases of migrations."
+      "A comma-separated list of reports on standard error: sql for the statements with their times and rows, migration for the phases of migrations."
     ),
   ]
   private static let files = [
     ("STORE", "The encrypted database."),
     ("STORE.keys", "The key file: each key that opens the store, in a slot. Without it the store cannot be opened."),
     ("STORE-wal, STORE-shm", "The log of a store in use, and its index. They belong to the store."),
-    ("STORE-changes", "Touched by each commit, so that others hear of it. It holds nothing."),
+    ("STORE-changes", "Touched by each commit to notify other processes. It has no contents."),
     (".STORE_SUPPORT", "The large values, encrypted one by one."),
   ]
 
@@ -96,7 +94,7 @@ package struct ManualPage {
     (argument.isOptional ? "[\(text)]" : text) + (argument.isRepeating ? " ..." : "")
   }
 
-  /// An argument as it is typed.
+  /// Returns an argument as it is typed.
   private static func form(_ argument: CommandTree.Argument) -> String {
     let value = "\\fI" + escaped(argument.valueName) + "\\fR"
     if argument.kind == "positional" { return value }
@@ -119,7 +117,7 @@ package struct ManualPage {
 
   private mutating func section(_ title: String) { lines.append(".SH " + title) }
 
-  /// Paragraphs; lines that begin with blanks stand as they are.
+  /// Appends paragraphs. Lines that begin with spaces are not filled.
   private mutating func text(_ text: String) {
     var isExample = false
     for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
@@ -135,13 +133,13 @@ package struct ManualPage {
       lines.append(Self.escaped(line))
     }
     if isExample { lines.append(".fi") }
-    // An empty line at the end would be one too many.
+    // A blank line before the end would be superfluous.
     while lines.last == ".sp" { lines.removeLast() }
   }
 
   private static func withoutStop(_ text: String) -> String { text.hasSuffix(".") ? String(text.dropLast()) : text }
 
-  /// Text as itself: no command, no escape, and dashes that can be copied.
+  /// Returns text without commands and escapes, and with dashes that can be copied.
   private static func escaped(_ text: some StringProtocol) -> String {
     var result = ""
     for character in text {

@@ -1,6 +1,4 @@
-// CSVWriter: rows as RFC 4180 has them.
-
-/// Writes rows as comma-separated values. A missing value is an empty field, an empty string a quoted one.
+/// Writes rows as comma-separated values (RFC 4180). A missing value is an empty field; an empty string is a quoted one.
 final class CSVWriter: ResultWriter {
   private let sink: OutputSink
 
@@ -15,7 +13,7 @@ final class CSVWriter: ResultWriter {
 
   func finish() throws {}
 
-  /// A field, in quotes where it must be.
+  /// Returns a field, quoted if necessary.
   static func field(_ text: String) -> String {
     let needsQuotes = text.isEmpty || text.utf8.contains { $0 == 0x22 || $0 == 0x2C || $0 == 0x0A || $0 == 0x0D }
     guard needsQuotes else { return text }

@@ -1,14 +1,13 @@
-// OutputSink: text on its way to standard output, in large pieces.
 import Foundation
 
-/// Collects text and writes it to a descriptor or into memory. Call ``flush()`` at the end.
+/// A buffered writer to a file descriptor or into memory. Call ``flush()`` at the end.
 package final class OutputSink {
   private let descriptor: Int32?
   private let isDiscarding: Bool
   private var buffer: [UInt8] = []
   private let limit: Int
 
-  /// Writes to a descriptor; nil keeps everything in memory, for ``text``.
+  /// Creates a sink that writes to a descriptor, or keeps everything in memory for ``text`` if the descriptor is `nil`.
   package init(descriptor: Int32? = STDOUT_FILENO, limit: Int = 1 << 16) {
     self.descriptor = descriptor
     self.limit = limit
@@ -17,34 +16,34 @@ package final class OutputSink {
 
   private init(discardingAfter limit: Int) { (descriptor, self.limit, isDiscarding) = (nil, limit, true) }
 
-  /// A sink that drops what is written.
+  /// Returns a sink that discards its output.
   static func discarding() -> OutputSink { OutputSink(discardingAfter: 1 << 16) }
 
-  /// What a sink without descriptor holds.
+  /// The contents of a sink without a descriptor.
   package var text: String { String(decoding: buffer, as: UTF8.self) }
 
-  /// Adds text.
+  /// Writes text.
   ///
-  /// - Throws: ``ToolError`` when the text cannot be written.
+  /// - Throws: ``ToolError`` if writing fails.
   package func write(_ text: String) throws {
     buffer.append(contentsOf: text.utf8)
     if buffer.count >= limit { try flush() }
   }
 
-  /// Adds bytes.
+  /// Writes bytes.
   package func write(_ bytes: some Sequence<UInt8>) throws {
     buffer.append(contentsOf: bytes)
     if buffer.count >= limit { try flush() }
   }
 
-  /// Adds text and a line end.
+  /// Writes text and a line terminator.
   package func line(_ text: String) throws {
     buffer.append(contentsOf: text.utf8)
     buffer.append(0x0A)
     if buffer.count >= limit { try flush() }
   }
 
-  /// Writes what is at hand.
+  /// Writes the buffered bytes.
   package func flush() throws {
     if isDiscarding { buffer.removeAll(keepingCapacity: true) }
     guard let descriptor else { return }

@@ -1,30 +1,28 @@
-// ResultWriter: rows on their way out as a table, CSV, JSON or JSON lines.
-
-/// The forms in which results are written.
+/// The output formats of results.
 package enum OutputFormat: String, Sendable, CaseIterable {
   /// An aligned table for people.
   case table
   /// One JSON array of objects.
   case json
-  /// A JSON object a line.
+  /// One JSON object per line.
   case jsonl
-  /// RFC 4180: a header line, fields parted by commas, lines ended by CR LF.
+  /// RFC 4180: a header line, comma-separated fields, lines that end with CR LF.
   case csv
 }
 
-/// Writes rows, one after the other.
+/// A writer for rows.
 package protocol ResultWriter: AnyObject {
   /// Writes the next row: a value for each column.
   func write(_ row: [JSONValue]) throws
-  /// Writes what is left. The sink is flushed by its owner.
+  /// Writes the remaining output. The owner of the sink flushes it.
   func finish() throws
 }
 
 extension OutputFormat {
-  /// Whether a value is a cell of its own, and not part of JSON.
+  /// Whether the format writes values as cells and not as JSON.
   var hasCells: Bool { self == .table || self == .csv }
 
-  /// A writer of the format.
+  /// Returns a writer for the format.
   package func writer(columns: [String], to sink: OutputSink) throws -> any ResultWriter {
     switch self {
     case .table: TableWriter(columns: columns, to: sink)

@@ -1,9 +1,7 @@
-// TableWriter: rows as an aligned table for people.
-
 /// Writes rows as an aligned table.
 ///
-/// The first rows are kept until the widths of the columns are known from them; the rest follows at once, so that memory does not grow with the
-/// result. A later cell that is wider than its column pushes the rest of its line to the right.
+/// The first rows are buffered to determine the column widths. The others are written immediately, so that memory does not grow with the
+/// result. A later cell that is wider than its column shifts the rest of its line to the right.
 final class TableWriter: ResultWriter {
   private let columns: [String]
   private let sink: OutputSink
@@ -12,9 +10,9 @@ final class TableWriter: ResultWriter {
   private var widths: [Int] = []
   private var isRight: [Bool] = []
 
-  /// Writes a table.
+  /// Creates a writer.
   ///
-  /// - Parameter sample: How many rows decide on the widths.
+  /// - Parameter sample: The number of rows that determine the column widths.
   init(columns: [String], to sink: OutputSink, sample: Int = 500) {
     self.columns = columns
     self.sink = sink
@@ -65,7 +63,7 @@ final class TableWriter: ResultWriter {
     value.isNull ? "–" : printable(value.plainText)
   }
 
-  /// A text on one line, and without the control characters by which data could command the terminal.
+  /// Returns text on one line and without control characters, by which data could control the terminal.
   static func printable(_ text: String) -> String {
     guard text.unicodeScalars.contains(where: isControl) else { return text }
     var result = ""
@@ -80,7 +78,7 @@ final class TableWriter: ResultWriter {
     return result
   }
 
-  /// Control characters, and those that turn the direction of writing round.
+  /// Returns whether a scalar is a control character or changes the writing direction.
   private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.value {
     case 0..<0x20, 0x7F..<0xA0, 0x2028...0x202E, 0x2066...0x2069: true

@@ -1,11 +1,10 @@
-// IndexUse: which declared indexes are used by nothing that is asked: the model's fetch templates, and conditions that somebody names.
 import Foundation
 package import ObjectContext
 package import ObjectModel
 import ObjectQuery
 import ObjectStore
 
-/// The use of declared indexes.
+/// The declared indexes that no query uses, among the model's fetch templates and additional predicates.
 package struct IndexUse {
   /// An index of an entity.
   package struct Index: Hashable, Sendable {
@@ -13,12 +12,14 @@ package struct IndexUse {
     package var name: String
   }
 
-  /// A condition on an entity: `Book: title BEGINSWITH "a"`.
+  /// A predicate on an entity, such as `Book: title BEGINSWITH "a"`.
   package struct Question: Sendable {
     var entityName: String
     var predicate: FetchPredicate
 
-    /// - Throws: ``ToolError`` where it is none.
+    /// Parses a predicate.
+    ///
+    /// - Throws: ``ToolError`` if the text is invalid.
     package init(_ text: String) throws {
       guard let colon = text.firstIndex(of: ":") else {
         throw ToolError(.usage, "--where takes the entity, a colon and the condition, such as: Book: title BEGINSWITH \"a\"")
@@ -28,14 +29,14 @@ package struct IndexUse {
     }
   }
 
-  /// Those that something uses.
+  /// The indexes that at least one query uses.
   package private(set) var used: Set<Index> = []
-  /// What was asked: the names of templates, and how many conditions.
+  /// The number of queries that were examined.
   package private(set) var askedCount = 0
-  /// The templates that could not be asked.
+  /// The names of the templates that could not be examined.
   package private(set) var unknownTemplates: [String] = []
 
-  /// Finds out which indexes answer.
+  /// Determines the indexes that the queries use.
   package init(_ model: ManagedObjectModel, questions: [Question], in context: ManagedObjectContext) throws {
     for question in questions {
       _ = try context.persistentStoreCoordinator.compiledModel.requireEntity(named: question.entityName)
@@ -57,12 +58,12 @@ package struct IndexUse {
     for index in explanation.indexes { used.insert(Index(entityName: index.entityName, name: index.name)) }
   }
 
-  /// The declared indexes that nothing of it uses.
+  /// Returns the declared indexes that no query uses.
   package func unused(_ model: ManagedObjectModel) -> [Index] {
     model.entities.flatMap { entity in entity.indexes.map { Index(entityName: entity.name, name: $0.name) } }.filter { !used.contains($0) }
   }
 
-  /// How a template is answered does not hang on the values of its variables: some of the type that it takes will do.
+  /// The explanation of a template does not depend on the values of its variables: any values of the right types can be used.
   private static func explanation(of template: FetchRequestTemplate, in context: ManagedObjectContext) -> FetchExplanation? {
     let values: [any FetchConstantConvertible] = ["a", 1, 1.5, true, Date(timeIntervalSinceReferenceDate: 0), ["a"], [1], UUID(), Data()]
     let names = (try? template.predicateFormat.map { try FetchPredicate(format: $0) })??.variables ?? []

@@ -1,20 +1,19 @@
-// StoreReport: what is known of a store as one page that needs nothing else.
 import CipherData
 import Foundation
 package import ObjectModel
 package import SQLCipherStore
 
-/// What a page tells.
+/// The contents of a self-contained HTML page about a store.
 package struct StoreReport {
   package var title: String
   package var information: StoreFileInformation
   package var model: ManagedObjectModel
   package var usage: [StoreUsage]
   package var largeValues: (count: Int, bytes: Int)
-  /// The declared indexes that nothing uses; nil where nothing was asked.
+  /// The declared indexes that no query uses; `nil` if no queries were examined.
   package var unusedIndexes: [IndexUse.Index]?
   package var unknownTemplates: [String]
-  /// Objects of each entity as tables: the columns, then the rows.
+  /// Sample objects of each entity as tables: the columns, then the rows.
   package var samples: [(entityName: String, columns: [String], rows: [[String]])]
 
   package init(
@@ -97,7 +96,7 @@ package struct StoreReport {
       Bar("Database, in use", "", max(0, information.fileSize - free), InfoText.bytes(max(0, information.fileSize - free))),
       Bar("Database, unused", free > information.fileSize / 4 ? "cipherdata compact gives it back" : "", free, InfoText.bytes(free)),
       Bar(
-        "Log", information.logSize > information.fileSize ? "larger than the store: somebody holds an old state of it" : "",
+        "Log", information.logSize > information.fileSize ? "larger than the store: a process holds an old snapshot" : "",
         information.logSize, InfoText.bytes(information.logSize)),
       Bar("Large values", "", largeValues.bytes, InfoText.bytes(largeValues.bytes)),
     ]
@@ -105,7 +104,7 @@ package struct StoreReport {
 
   private var log: [Bar] {
     let (pages, limit) = (information.logPageCount, information.logPageLimit)
-    let note = pages > limit ? "beyond the limit: somebody reads an old state of the store" : ""
+    let note = pages > limit ? "beyond the limit: a process reads an old snapshot of the store" : ""
     return [
       Bar("Pages in the log", note, pages, Self.grouped(pages)),
       Bar("Pages with which a commit copies them into the database", "", limit, Self.grouped(limit)),
@@ -114,13 +113,13 @@ package struct StoreReport {
 
   private var logSummary: String {
     let (pages, commits) = (information.logPageCount, information.logCommitCount)
-    guard pages > 0 else { return "The log holds nothing." }
+    guard pages > 0 else { return "The log is empty." }
     let share = information.pageCount == 0 ? 0 : pages * 100 / information.pageCount
     let modified = information.logModified.map {
       ", the last of them at " + ValueCoding.json(.real($0.timeIntervalSinceReferenceDate), type: .date).plainText
     }
     return
-      "\(Self.grouped(commits)) commit\(commits == 1 ? "" : "s") since the log was last begun anew\(modified ?? ""): as many pages as \(share) % of the database."
+      "\(Self.grouped(commits)) commit\(commits == 1 ? "" : "s") since the log was last restarted\(modified ?? ""): as many pages as \(share) % of the database."
   }
 
   private func bars(_ title: String, _ bars: [Bar], about: String = "") -> String {
@@ -191,7 +190,7 @@ package struct StoreReport {
     }.joined(separator: "\n")
   }
 
-  /// Digits in threes.
+  /// Returns a number with its digits in groups of three.
   static func grouped(_ number: Int) -> String {
     var text = ""
     for (index, digit) in String(number).reversed().enumerated() { text = "\(digit)\(index > 0 && index % 3 == 0 ? "," : "")" + text }

@@ -1,24 +1,23 @@
-// LineEditor: a line typed on a terminal, with editing, history and completion by the system's libedit.
 import CLibedit
 import Foundation
 
-/// Reads lines from the terminal. Not for use by several threads.
+/// A line editor on the terminal with history and completion, based on the system's libedit. It is not thread-safe.
 final class LineEditor: LineInput {
-  /// What the Tab key does to the text before the cursor.
+  /// Completes the text before the cursor when the user presses Tab.
   typealias Completer = (String) -> ShellCompletion.Answer
 
   private static let historySize = 1000
   private let editor: OpaquePointer
   private let history: OpaquePointer
   private let file: ShellHistory?
-  /// What the editor asks for as it shows a line.
+  /// The prompt, which the editor requests when it displays a line.
   private var prompt: UnsafeMutablePointer<CChar>
   private let completer: Completer
   private var isAbandoned = false
 
-  /// Takes the terminal's input.
+  /// Takes over the terminal's input.
   ///
-  /// - Throws: ``ToolError`` when there is no terminal to edit on.
+  /// - Throws: ``ToolError`` if there is no terminal.
   init(history file: ShellHistory?, completer: @escaping Completer) throws {
     guard let editor = cipherdata_edit_open("cipherdata"), let history = history_init(), let prompt = strdup("> ") else {
       throw ToolError(.unavailable, "The terminal's line editor does not start.")
@@ -33,7 +32,7 @@ final class LineEditor: LineInput {
     cipherdata_edit_set_prompt(editor) { LineEditor.of($0)?.prompt }
     cipherdata_edit_set_history(editor, history, Int32(Self.historySize))
     for line in file?.lines ?? [] { cipherdata_history_add(history, line) }
-    // The user's own keys, from ~/.editrc; ours stand above them.
+    // The user's key bindings from ~/.editrc; those below take precedence.
     el_source(editor, nil)
     cipherdata_edit_bind(editor, "^I", "cipherdata-complete", "Complete the word") { editor, _ in
       LineEditor.of(editor)?.complete() ?? UInt8(CC_ERROR)
@@ -79,7 +78,7 @@ final class LineEditor: LineInput {
 
   private static func of(_ editor: OpaquePointer?) -> LineEditor? {
     guard let editor, let client = cipherdata_edit_client(editor) else { return nil }
-    // What `init` put there: the editor calls back only while this object lives.
+    // The pointer that `init` stored: the editor calls back only while this object is alive.
     return Unmanaged<LineEditor>.fromOpaque(client).takeUnretainedValue()
   }
 
@@ -101,7 +100,7 @@ final class LineEditor: LineInput {
     return UInt8(CC_REDISPLAY)
   }
 
-  /// Words in as many columns as a terminal has room for, in order downwards.
+  /// Returns words in as many columns as fit the terminal, sorted downwards.
   static func columns(_ words: [String], width: Int) -> String {
     let column = (words.map { DisplayWidth.of($0) }.max() ?? 0) + 2
     let columns = max(width / column, 1)
@@ -119,7 +118,7 @@ final class LineEditor: LineInput {
 }
 
 extension String {
-  /// The text without the line end that it may have.
+  /// The text without its line terminator, if any.
   fileprivate var trimmingLineEnd: String {
     var text = self
     while let last = text.last, last.isNewline { text.removeLast() }

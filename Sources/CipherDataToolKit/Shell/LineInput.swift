@@ -1,22 +1,20 @@
-// LineInput: where the shell's lines come from: a terminal, or a file or pipe.
-
-/// What comes next.
+/// The next input of the shell.
 enum ShellLine: Sendable, Hashable {
-  /// A line without its end.
+  /// A line without its terminator.
   case text(String)
-  /// A line that was given up before its end.
+  /// A line that the user canceled.
   case abandoned
-  /// No more lines.
+  /// The end of input.
   case end
 }
 
-/// A source of lines.
+/// A source of lines: a terminal, a file, or a pipe.
 protocol LineInput: AnyObject {
   /// Waits for the next line.
   ///
-  /// - Parameter prompt: What stands before it where somebody types it.
+  /// - Parameter prompt: The prompt to display on a terminal.
   func next(prompt: String) throws -> ShellLine
-  /// Keeps a line, so that it can be called up again.
+  /// Adds a line to the history.
   func remember(_ line: String)
 }
 

@@ -1,41 +1,40 @@
-// ShellCommand: `cipherdata shell`.
 import ArgumentParser
 import Foundation
 import ObjectContext
 import ObjectModel
 import ObjectStore
 
-/// Takes commands line by line; the store is opened once.
+/// Reads commands line by line, with the store open.
 struct ShellCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "shell", abstract: "Question a store line by line, with completion and history.",
+    commandName: "shell", abstract: "Query a store interactively, with completion and history.",
     discussion: """
       The commands are those of the tool without the store, such as: fetch Package --where section.name == "games" --limit 5. What follows an \
       option is its value up to the next option, so that predicates need no second quoting. Tab completes commands, entities, properties and \
-      options; Ctrl-C gives up a line, or what a command is looking for; Ctrl-D leaves.
+      options; Ctrl-C cancels a line or a running command; Ctrl-D leaves.
 
-      What update and delete change is saved at once, and undo takes it back. After begin it is tried out: nothing is saved until save, discard gives it up, and \
-      the prompt shows how much there is.
+      Changes by update and delete are saved immediately; undo reverts them. After begin, changes are collected in a draft until save \
+      or discard. The prompt shows their number.
 
-      Lines may also come from a file or a pipe: echo 'count Package' | cipherdata shell archive.store. The shell goes on after a mistake, and \
-      ends with the status of the first one.
+      Lines may also come from a file or a pipe: echo 'count Package' | cipherdata shell archive.store. The shell continues after an \
+      error, and exits with the status of the first one.
       """)
 
   @OptionGroup
   var store: StoreOptions
 
-  @Flag(help: "Refuse changes.")
+  @Flag(help: "Open the store read-only.")
   var readOnly = false
 
   @OptionGroup
   var author: AuthorOptions
 
-  @Option(help: "The form of the output; the command format changes it.")
+  @Option(help: "The output format, which the command `format` changes.")
   var format = OutputFormat.table
 
   @Option(
     help: ArgumentHelp(
-      "Keep the lines typed in a file, NOT ENCRYPTED, for sessions to come. Without it they are kept in memory only.", valueName: "file"))
+      "Save the lines typed to a file, NOT ENCRYPTED, for later sessions. By default, they are kept only in memory.", valueName: "file"))
   var history: String?
 
   func run() async throws {

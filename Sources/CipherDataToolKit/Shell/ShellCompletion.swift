@@ -1,17 +1,16 @@
-// ShellCompletion: what the Tab key offers at a place of a line.
 import Foundation
 package import ObjectModel
 
-/// Completes commands, entities, options, key paths and the words of the predicate language.
+/// Completes commands, entities, options, key paths, and keywords of the predicate language.
 package struct ShellCompletion: Sendable {
-  /// What completing does.
+  /// The result of a completion.
   package struct Answer: Sendable, Hashable {
-    /// What to insert; empty where the words to choose from part at once, or there are none.
+    /// The text to insert; empty if the candidates have no common continuation, or there are none.
     package var insertion = ""
-    /// The words to choose from.
+    /// The possible completions.
     package var candidates: [String] = []
 
-    /// An answer that offers nothing.
+    /// Creates a result without completions.
     package init() {}
 
     init(insertion: String, candidates: [String]) {
@@ -28,10 +27,9 @@ package struct ShellCompletion: Sendable {
   private static let aggregates = ["average(", "count(", "max(", "median(", "min(", "sum("]
   private let model: CompiledModel
 
-  /// Completes for the entities of a model.
   package init(_ model: CompiledModel) { self.model = model }
 
-  /// What to do with the text before the cursor.
+  /// Returns the completion of the text before the cursor.
   package func answer(_ text: String) -> Answer {
     let line = Array(text.drop { $0.isWhitespace })
     guard let space = line.firstIndex(where: \.isWhitespace) else {
@@ -46,7 +44,7 @@ package struct ShellCompletion: Sendable {
     }
     let words = parts.first.flatMap { $0.isOption ? nil : $0 }.map { String($0.text).split(separator: " ").map(String.init) } ?? []
     guard let option else {
-      // The word behind the command; behind it options.
+      // The word after the command, then options.
       guard words.count < 2, words.first ?? "" == word else {
         return word.isEmpty ? Self.choose("", among: ShellGrammar.optionNames(of: command), ending: " ") : Answer()
       }
@@ -58,7 +56,7 @@ package struct ShellCompletion: Sendable {
     return isQuoted ? Answer() : self.value(of: option, word: word, entity: name.flatMap { model.entity(named: $0) })
   }
 
-  /// The value of an option that stands in a line.
+  /// Returns the value of an option on the line.
   private static func value(of option: String, in parts: [ShellWords.Part]) -> String? {
     zip(parts, parts.dropFirst()).first { name, value in
       name.isOption && !value.isOption && String(name.text.prefix { $0 != "=" }) == option
@@ -75,7 +73,7 @@ package struct ShellCompletion: Sendable {
   }
 
   private func value(of option: String, word: String, entity: CompiledEntity?) -> Answer {
-    // Brackets, operators and quotation marks part the words of the languages.
+    // Brackets, operators, and quotation marks separate words.
     let word = String(word.reversed().prefix { $0.isLetter || $0.isNumber || "_.@".contains($0) }.reversed())
     switch option {
     case "--entity": return Self.choose(word, among: model.entities.map(\.name).sorted(), ending: " ")
@@ -108,7 +106,7 @@ package struct ShellCompletion: Sendable {
 
   // MARK: Help
 
-  /// The words that begin with a text, and what they have in common beyond it.
+  /// Returns the words with a prefix, and their common continuation.
   private static func choose(_ typed: String, among words: [String], ending: String) -> Answer {
     let candidates = words.filter { $0.hasPrefix(typed) }
     guard let first = candidates.first else { return Answer() }
@@ -116,12 +114,12 @@ package struct ShellCompletion: Sendable {
     return Answer(insertion: common.dropFirst(typed.count) + (candidates.count == 1 ? ending : ""), candidates: candidates)
   }
 
-  /// Keywords may be written in any case; they are offered in the one that was begun with.
+  /// Keywords are case-insensitive; completions use the case of the typed prefix.
   private static func cased(_ words: [String], like word: String) -> [String] {
     word.first?.isLowercase ?? false ? words.map { $0.lowercased() } : words
   }
 
-  /// Whether a value ends within a string; a quotation mark around the whole value does not count.
+  /// Returns whether a value ends inside a string. Quotation marks around the whole value are ignored.
   private static func isInsideQuotes(_ value: ArraySlice<Character>) -> Bool {
     var open: Character?
     var isEscaped = false

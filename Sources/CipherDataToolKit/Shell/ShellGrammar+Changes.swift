@@ -1,4 +1,3 @@
-// ShellGrammar+Changes: the commands of the shell that change something, and those about what is not saved.
 import ArgumentParser
 import ObjectContext
 
@@ -9,7 +8,7 @@ extension ShellGrammar {
       abstract: UpdateCommand.configuration.abstract,
       discussion: "Outside of a draft it is saved at once. Prints how many objects were changed.")
     @OptionGroup var about: EntityArgument
-    @Option(parsing: .unconditional, help: ArgumentHelp("The new values, parted by commas.", valueName: "values")) var set: String
+    @Option(parsing: .unconditional, help: ArgumentHelp("The comma-separated assignments.", valueName: "values")) var set: String
     @OptionGroup var options: BatchOptions
 
     func perform(in session: ShellSession) async throws {
@@ -35,7 +34,7 @@ extension ShellGrammar {
   /// `undo`.
   struct Undo: ShellAction {
     static let configuration = CommandConfiguration(
-      abstract: "Take the last change back, and print which it was.",
+      abstract: "Undo the last change, and print it.",
       discussion: "Outside of a draft it is saved at once, as a new change of what is stored by now.")
 
     func perform(in session: ShellSession) async throws { try await session.print { try $0.undo() } }
@@ -43,7 +42,7 @@ extension ShellGrammar {
 
   /// `redo`.
   struct Redo: ShellAction {
-    static let configuration = CommandConfiguration(abstract: "Make the change again that was taken back last.")
+    static let configuration = CommandConfiguration(abstract: "Redo the change that was undone last.")
 
     func perform(in session: ShellSession) async throws { try await session.print { try $0.redo() } }
   }
@@ -51,12 +50,12 @@ extension ShellGrammar {
   /// `begin`.
   struct Begin: ShellAction {
     static let configuration = CommandConfiguration(
-      abstract: "Begin a draft: what follows is tried out, until save or discard.",
+      abstract: "Begin a draft, which collects changes until save or discard.",
       discussion:
-        "With --nested a draft may lie over another one; save takes the last one into the one below it. What --select computes shows saved values."
+        "With --nested, a draft can be nested in another one; save merges it into its parent. Columns of --select are computed from saved values."
     )
 
-    @Flag(help: "Begin a draft over the one that is open.") var nested = false
+    @Flag(help: "Begin a nested draft inside the open one.") var nested = false
 
     func perform(in session: ShellSession) async throws {
       let nested = nested
@@ -67,7 +66,7 @@ extension ShellGrammar {
   /// `save`.
   struct Save: ShellAction {
     static let configuration = CommandConfiguration(
-      abstract: "Save the draft, and print how many objects it had changed.")
+      abstract: "Save the draft, and print the number of changed objects.")
 
     func perform(in session: ShellSession) async throws { try await session.print { try $0.save() } }
   }
@@ -75,14 +74,14 @@ extension ShellGrammar {
   /// `discard`.
   struct Discard: ShellAction {
     static let configuration = CommandConfiguration(
-      abstract: "Give the draft up, and print how many objects it had changed.")
+      abstract: "Discard the draft, and print the number of changed objects.")
 
     func perform(in session: ShellSession) async throws { try await session.print { $0.discard() } }
   }
 }
 
 extension ShellSession {
-  /// Does something to what is not saved, and prints what it gives.
+  /// Performs an operation on unsaved changes, and prints its result.
   fileprivate func print<Result: Sendable & CustomStringConvertible>(_ body: @escaping @Sendable (ShellScratch) throws -> Result)
     async throws
   {

@@ -1,4 +1,3 @@
-// ShellGrammar: the commands of the shell.
 import ArgumentParser
 import Foundation
 import ObjectContext
@@ -7,20 +6,19 @@ import ObjectStore
 
 /// A command of the shell.
 protocol ShellAction: ParsableCommand {
-  /// Does it.
+  /// Performs the command.
   func perform(in session: ShellSession) async throws
 }
 
-/// A command about an entity.
+/// A command on an entity.
 protocol EntityAction: ShellAction {
-  /// The entity.
   var about: ShellGrammar.EntityArgument { get }
 }
 
-/// The commands that a line can hold: those of the tool, on the session's store.
+/// The commands of the shell: those of the tool that apply to the session's store.
 struct ShellGrammar: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "shell", abstract: "Commands. `help fetch` tells more of one.",
+    commandName: "shell", abstract: "Commands. `help fetch` describes one in detail.",
     subcommands: [
       Entities.self, Describe.self, Fetch.self, Count.self, Explain.self, Update.self, Delete.self, Undo.self, Redo.self, Begin.self,
       Save.self, Discard.self,
@@ -28,20 +26,19 @@ struct ShellGrammar: ParsableCommand {
     ],
     helpNames: [.long])
 
-  /// The names of the commands.
   static let commandNames = configuration.subcommands.map(name) + ["help"]
 
-  /// The options of a command.
+  /// Returns the names of a command's options.
   static func optionNames(of command: String) -> [String] {
     guard let type = configuration.subcommands.first(where: { name(of: $0) == command }) else { return [] }
-    // The parser tells its options as a text for people only.
+    // The argument parser provides options only as help text.
     return helpMessage(for: type, columns: 200).split(separator: "\n").compactMap { line in
       let words = line.split(separator: " ")
       return line.hasPrefix("  --") && words[0] != "--help" ? String(words[0]) : nil
     }
   }
 
-  /// Whether a command begins with an entity.
+  /// Returns whether the first argument of a command is an entity.
   static func takesEntity(_ command: String) -> Bool {
     configuration.subcommands.first { name(of: $0) == command } is any EntityAction.Type
   }
@@ -50,15 +47,15 @@ struct ShellGrammar: ParsableCommand {
     command.configuration.commandName ?? String(describing: command).lowercased()
   }
 
-  /// The text that a request for help asks for.
+  /// Returns the text for a help request.
   static func help(_ request: any Error) -> String {
-    // The parser takes the shell for a program of its name.
+    // The argument parser takes `shell` for the name of the program.
     fullMessage(for: request).replacing("USAGE: shell ", with: "USAGE: ").replacing("'shell help", with: "'help")
   }
 
-  /// The entity that a command is about.
+  /// The entity of a command.
   struct EntityArgument: ParsableArguments {
-    @Argument(help: ArgumentHelp("The entity; the objects of entities below it are included.", valueName: "entity"))
+    @Argument(help: ArgumentHelp("The entity, including its subentities.", valueName: "entity"))
     var name: String?
 
     @Option(name: .customLong("entity"), help: "The entity, as the commands of the tool take it.")
@@ -74,7 +71,7 @@ struct ShellGrammar: ParsableCommand {
   /// `entities`.
   struct Entities: ShellAction {
     static let configuration = CommandConfiguration(abstract: "List the entities with their number of objects.")
-    @Option(help: "The form of the output.") var format: OutputFormat?
+    @Option(help: "The output format.") var format: OutputFormat?
 
     func perform(in session: ShellSession) async throws {
       let format = format ?? session.format
@@ -86,7 +83,7 @@ struct ShellGrammar: ParsableCommand {
   struct Describe: EntityAction {
     static let configuration = CommandConfiguration(abstract: "List the properties of an entity.")
     @OptionGroup var about: EntityArgument
-    @Option(help: "The form of the output.") var format: OutputFormat?
+    @Option(help: "The output format.") var format: OutputFormat?
 
     func perform(in session: ShellSession) async throws {
       let format = format ?? session.format
@@ -101,7 +98,7 @@ struct ShellGrammar: ParsableCommand {
       abstract: FetchCommand.configuration.abstract, discussion: FetchCommand.configuration.discussion)
     @OptionGroup var about: EntityArgument
     @OptionGroup var options: FetchOptions
-    @Option(help: "The form of the output.") var format: OutputFormat?
+    @Option(help: "The output format.") var format: OutputFormat?
 
     func perform(in session: ShellSession) async throws {
       let format = format ?? session.format
@@ -109,7 +106,7 @@ struct ShellGrammar: ParsableCommand {
       try await session.ask { try question.write(from: $0, format: format, to: OutputSink()) }
     }
 
-    /// What is asked.
+    /// Returns the parsed query.
     func question() throws -> FetchQuestion { try options.question(about: about.entity) }
   }
 
@@ -128,7 +125,7 @@ struct ShellGrammar: ParsableCommand {
   /// `explain`.
   struct Explain: EntityAction {
     static let configuration = CommandConfiguration(
-      abstract: "Print how `fetch` would be answered: statements, plan, indexes, and what would be slow.")
+      abstract: "Print how `fetch` would be executed: statements, plan, indexes, and slow steps.")
     @OptionGroup var about: EntityArgument
     @OptionGroup var options: FetchOptions
 
@@ -140,7 +137,7 @@ struct ShellGrammar: ParsableCommand {
 
   /// `format`.
   struct Format: ShellAction {
-    static let configuration = CommandConfiguration(abstract: "Set the form of the output for the lines to come, or print it.")
+    static let configuration = CommandConfiguration(abstract: "Set the output format of the following lines, or print it.")
     @Argument(help: "The form.") var format: OutputFormat?
 
     func perform(in session: ShellSession) async throws {

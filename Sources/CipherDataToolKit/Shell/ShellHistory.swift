@@ -1,14 +1,14 @@
-// ShellHistory: the lines of earlier sessions, in a file, only where the user asks for one.
 import Foundation
 
-/// A file of lines, which only its owner may read. Lines hold the user's words in the clear: without a file they die with the process.
+/// A history file of shell input, which only its owner can read. The file contains plaintext. Without a file, which is the default, the
+/// history ends with the process.
 final class ShellHistory {
   private static let longest = 1000
   private let descriptor: Int32
   /// The lines of earlier sessions, oldest first.
   let lines: [String]
 
-  /// Opens or creates a file, and makes it unreadable for others.
+  /// Opens or creates a file, and makes it inaccessible to other users.
   ///
   /// - Throws: ``ToolError`` with ``ExitStatus/cannotCreate``.
   init(path: String) throws {
@@ -17,7 +17,7 @@ final class ShellHistory {
     var status = stat()
     guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, fchmod(descriptor, 0o600) == 0 else {
       close(descriptor)
-      throw ToolError(.cannotCreate, "Cannot use \(path) as history: it is no file of this user's.")
+      throw ToolError(.cannotCreate, "Cannot use \(path) as history: it is not a file of this user.")
     }
     let reader = LineReader(ByteSource(descriptor: descriptor, name: path), longestLine: 1 << 20)
     var lines: [String] = []
@@ -28,13 +28,13 @@ final class ShellHistory {
       throw error
     }
     self.lines = lines.suffix(Self.longest)
-    // The file is cut when it has grown to twice what is of use.
+    // The file is truncated once it has twice the maximum number of lines.
     if lines.count >= 2 * Self.longest, ftruncate(descriptor, 0) == 0 { self.lines.forEach(append) }
   }
 
   deinit { close(descriptor) }
 
-  /// Adds a line.
+  /// Appends a line.
   func append(_ line: String) {
     var bytes = Array(line.utf8)
     bytes.append(0x0A)

@@ -1,28 +1,28 @@
-// ShellScratch: the contexts of a shell: the one over the store, and the drafts over it.
 import Foundation
 import ObjectContext
 import ObjectStore
 
-/// What a shell has changed and not saved. It lives where its contexts do.
+/// The unsaved changes of a shell session: the context of the store and the nested contexts of drafts. It is isolated like its contexts.
 ///
-/// Without a draft each change is saved at once. `begin` lays a nested context over what there is: what follows is changed there, until it is saved into what
-/// lies below it, or given up.
+/// Without a draft, each change is saved immediately. `begin` creates a draft, a nested context. Later changes go there until the draft is
+/// saved into its parent or discarded.
 final class ShellScratch {
-  /// How it stands, for the prompt.
+  /// The state that the prompt shows.
   struct State: Sendable, Hashable {
-    /// How many drafts lie one over the other.
+    /// The number of nested drafts.
     var draftCount = 0
-    /// How many objects have unsaved changes, in all drafts together.
+    /// The number of objects with unsaved changes in all drafts.
     var unsavedCount = 0
   }
 
-  /// More objects than these are changed in the store, without objects in memory, and cannot be changed back by the shell.
+  /// The maximum number of objects that are changed in memory. Changes of more objects are made in the store directly and cannot be undone
+  /// by the shell.
   static let objectLimit = 100_000
   private static let key = "CipherData.ShellScratch"
 
   private let root: ManagedObjectContext
   private var drafts: [ManagedObjectContext] = []
-  /// Why the last change cannot be undone, as long as nobody was told.
+  /// The reason why the last change cannot be undone, until it has been reported.
   private var untold: String?
 
   private init(_ root: ManagedObjectContext) {
@@ -30,7 +30,7 @@ final class ShellScratch {
     root.undoManager = ContextUndoManager()
   }
 
-  /// The scratch over a context, which keeps it.
+  /// Returns the scratch of a context, which retains it.
   static func over(_ root: ManagedObjectContext) -> ShellScratch {
     if let known = root.userInfo[key] as? ShellScratch { return known }
     let made = ShellScratch(root)
@@ -38,18 +38,18 @@ final class ShellScratch {
     return made
   }
 
-  /// The context that is changed: that of the last draft.
+  /// The context that receives changes: that of the last draft.
   var context: ManagedObjectContext { drafts.last ?? root }
 
-  /// Whether changes are kept until somebody saves them.
+  /// Whether changes are kept until they are saved explicitly.
   var isDraft: Bool { !drafts.isEmpty }
 
-  /// Whether the next change is saved at once: there is no draft, and nothing that could not be saved.
+  /// Whether the next change is saved immediately: there is no draft, and no change that failed to save.
   private var isAtRest: Bool { !isDraft && !root.hasChanges }
 
-  /// Makes a context for queries. It shows unsaved changes; the objects that it reads are released with it.
+  /// Creates a context for queries. It includes unsaved changes and releases its objects when it is deallocated.
   func makeReader() -> ManagedObjectContext {
-    // The undo manager keeps objects of earlier lines, which other processes may have changed since.
+    // The undo manager retains objects of earlier lines, which other processes can have changed since.
     if isAtRest { root.refreshAllObjects() }
     return ManagedObjectContext(parent: context)
   }
@@ -59,12 +59,12 @@ final class ShellScratch {
     return State(draftCount: drafts.count, unsavedCount: unsaved.reduce(0, +))
   }
 
-  /// Makes a change: in the draft, or, where there is none, in the store.
+  /// Performs a change in the draft or, without a draft, in the store.
   ///
-  /// It is tried in a context of its own first: of what fails nothing is left.
+  /// The change runs in a separate context first, so that a failure has no effect.
   ///
-  /// - Parameter name: What ``undo()`` and ``redo()`` call it.
-  /// - Returns: How many objects were changed or deleted; of a dry run, how many meet the condition.
+  /// - Parameter name: The action name for ``undo()`` and ``redo()``.
+  /// - Returns: The number of objects changed or deleted; for a dry run, the number of matching objects.
   func perform(_ change: BatchChange, named name: String) throws -> Int {
     if change.isDryRun { return try change.dryRun(in: makeReader()) }
     guard isAtRest else { return try changeObjects(change, named: name) }
@@ -104,7 +104,7 @@ final class ShellScratch {
     return result
   }
 
-  /// Saves a nested context into the one that is changed, as one group of its undo manager.
+  /// Saves a nested context into the context that receives changes, as one undo group.
   private func push(_ nested: ManagedObjectContext, named name: String) throws {
     guard let manager = context.undoManager else { return try nested.save() }
     manager.beginUndoGrouping()
@@ -116,9 +116,9 @@ final class ShellScratch {
     try manager.endUndoGrouping()
   }
 
-  /// Takes the last change back; without a draft that is saved.
+  /// Undoes the last change; without a draft, the result is saved.
   ///
-  /// - Returns: What it was.
+  /// - Returns: The action name of the change.
   func undo() throws -> String {
     guard let manager = context.undoManager, manager.canUndo else { throw ToolError(.usage, "There is nothing to undo.") }
     let name = manager.undoActionName
@@ -126,9 +126,9 @@ final class ShellScratch {
     return name
   }
 
-  /// Makes the change again that was taken back last; without a draft that is saved.
+  /// Redoes the change that was undone last; without a draft, the result is saved.
   ///
-  /// - Returns: What it is.
+  /// - Returns: The action name of the change.
   func redo() throws -> String {
     guard let manager = context.undoManager, manager.canRedo else { throw ToolError(.usage, "There is nothing to redo.") }
     let name = manager.redoActionName
@@ -147,7 +147,7 @@ final class ShellScratch {
     }
   }
 
-  /// Why something that was done since this was asked last cannot be undone; nil as a rule.
+  /// Returns and clears the reason why a change since the last call cannot be undone; usually `nil`.
   func takeWhatCannotBeUndone() -> String? {
     defer {
       untold = nil
@@ -156,21 +156,21 @@ final class ShellScratch {
     return untold ?? context.undoManager?.lastDroppedGroup?.description
   }
 
-  /// Begins a draft over what there is.
+  /// Begins a draft on top of the current context.
   ///
-  /// - Parameter isNested: Whether a draft may be open.
+  /// - Parameter isNested: Whether to begin the draft inside an open one, which is otherwise an error.
   func begin(isNested: Bool) throws {
     if isDraft, !isNested {
-      throw ToolError(.usage, "A draft is open. Use save or discard first, or begin --nested for a draft over it.")
+      throw ToolError(.usage, "A draft is open. Use save or discard first, or begin --nested for a draft inside it.")
     }
     let draft = ManagedObjectContext(parent: context)
     draft.undoManager = ContextUndoManager()
     drafts.append(draft)
   }
 
-  /// Saves the last draft into what lies below it: another draft, or the store.
+  /// Saves the last draft into its parent: another draft or the store.
   ///
-  /// - Returns: How many objects were saved.
+  /// - Returns: The number of objects saved.
   func save() throws -> Int {
     let count = changeCount(context)
     if let draft = drafts.last {
@@ -184,16 +184,16 @@ final class ShellScratch {
     return count
   }
 
-  /// Gives up the last draft; without one, what could not be saved.
+  /// Discards the last draft; without a draft, the changes that failed to save.
   ///
-  /// - Returns: How many objects had changes.
+  /// - Returns: The number of objects with changes.
   func discard() -> Int {
     let count = changeCount(context)
     if drafts.popLast() == nil { root.rollback() }
     return count
   }
 
-  /// Lets go of all drafts, which hold what lies below them.
+  /// Releases all drafts, which retain their parents.
   func end() {
     drafts = []
     root.userInfo[Self.key] = nil

@@ -1,26 +1,24 @@
-// ShellSession: the shell's loop, and what it keeps from line to line.
 import ArgumentParser
 import Foundation
 import ObjectContext
 
-/// A session on an open store.
+/// A shell session on an open store.
 final class ShellSession {
-  /// The open store.
   let container: PersistentContainer
-  /// The form of the output of commands that do not name one.
+  /// The default output format.
   var format: OutputFormat
-  /// Whether somebody sits at the keyboard.
+  /// Whether input comes from a user at a terminal.
   let isInteractive: Bool
-  /// Whom the store's history has as the author of changes.
+  /// The author of changes for the store's history.
   private let author: String?
   private let interruption: Interruption?
-  /// Has the contexts, which live on from line to line.
+  /// Owns the contexts, which persist from line to line.
   private let scratchActor: ContextActor
-  /// How things stand after the last line.
+  /// The state after the last line.
   private var state = ShellScratch.State()
-  /// Whether the session goes on.
+  /// Whether the session continues.
   private var goesOn = true
-  /// Whether somebody wanted to leave while something was not saved, and was told.
+  /// Whether the user has been warned about unsaved changes when leaving.
   private var wasWarned = false
 
   init(_ container: PersistentContainer, author: String?, format: OutputFormat, isInteractive: Bool) {
@@ -32,9 +30,9 @@ final class ShellSession {
     scratchActor = ContextActor(container: container)
   }
 
-  /// Takes lines until there are none.
+  /// Performs lines until the input ends.
   ///
-  /// - Returns: For lines of a file or pipe, the status of the first that failed.
+  /// - Returns: For a file or pipe, the status of the first line that failed.
   func run(_ input: any LineInput) async throws -> ExitStatus {
     var first = ExitStatus.success
     var number = 0
@@ -52,7 +50,7 @@ final class ShellSession {
       guard let start = text.first(where: { !$0.isWhitespace }), start != "#" else { continue }
       input.remember(text)
       guard let failure = await perform(text) else { continue }
-      // The message stands where the user looks: below the line just typed.
+      // On a terminal, the message appears directly below the line just typed.
       Tool.print(isInteractive ? failure.message : "cipherdata: line \(number): \(failure.message)", to: STDERR_FILENO)
       if first == .success { first = failure.status }
     }
@@ -60,7 +58,7 @@ final class ShellSession {
     return isInteractive ? .success : first
   }
 
-  /// The store's name, and what is not saved.
+  /// The store's name and the state of unsaved changes.
   private var prompt: String {
     let name = TableWriter.printable(container.name)
     var notes: [String] = []
@@ -69,11 +67,11 @@ final class ShellSession {
     return notes.isEmpty ? "\(name)> " : "\(name) (\(notes.joined(separator: ", ")))> "
   }
 
-  /// Ends the session after this line; at the keyboard, whoever has something unsaved is asked once.
+  /// Ends the session after this line. On a terminal, the user must confirm once if there are unsaved changes.
   func leave() {
     if isInteractive, state.unsavedCount > 0, !wasWarned {
       wasWarned = true
-      Tool.note("\(state.unsavedCount) objects have unsaved changes: save them, or leave once more to give them up.")
+      Tool.note("\(state.unsavedCount) objects have unsaved changes: save them, or leave once more to discard them.")
       return
     }
     goesOn = false
@@ -81,14 +79,14 @@ final class ShellSession {
 
   private func end() async throws {
     if !isInteractive, state.unsavedCount > 0 {
-      Tool.note("The changes of \(state.unsavedCount) objects were not saved, and are given up.")
+      Tool.note("The unsaved changes of \(state.unsavedCount) objects are discarded.")
     }
     await scratchActor.perform { ShellScratch.over($0).end() }
   }
 
   /// Performs a line.
   ///
-  /// - Returns: How it failed; nil when it did not.
+  /// - Returns: The error; `nil` on success.
   func perform(_ line: String) async -> Ending? {
     do {
       let words = try ShellWords.split(line)
@@ -110,14 +108,14 @@ final class ShellSession {
     }
   }
 
-  /// Asks a question, in a context of its own over what there is, saved or not. At the keyboard Ctrl-C calls it off.
+  /// Runs a query in a new context, which includes unsaved changes. On a terminal, Ctrl-C cancels it.
   func ask<Result: Sendable>(_ body: @escaping @Sendable (ManagedObjectContext) throws -> Result) async throws -> Result {
     try await perform { try body($0.makeReader()) }
   }
 
-  /// Does something to what is not saved, or in the store. At the keyboard Ctrl-C calls it off.
+  /// Performs an operation on unsaved changes or in the store. On a terminal, Ctrl-C cancels it.
   ///
-  /// - Returns: What the work returns.
+  /// - Returns: The closure's result.
   func change<Result: Sendable>(_ body: @escaping @Sendable (ShellScratch) throws -> Result) async throws -> Result {
     wasWarned = false
     do {

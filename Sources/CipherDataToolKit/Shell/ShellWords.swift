@@ -1,14 +1,12 @@
-// ShellWords: a line of the shell as the words of a command line.
-
-/// Splits lines.
+/// A tokenizer for lines of the shell.
 ///
-/// Words are parted by spaces, and may stand in quotation marks. What follows an option is its value up to the next option, spaces and quotation
-/// marks included, so that a predicate needs no second quoting: `fetch Package --where name == "zsh" --sort -installedSize`. Quotation marks around a
-/// whole value are taken off, so that a line of the command-line tool means the same here.
+/// Words are separated by spaces and can be quoted. The value of an option extends to the next option, including spaces and quotation
+/// marks, so that a predicate needs no second level of quoting: `fetch Package --where name == "zsh" --sort -installedSize`. Quotation
+/// marks around a whole value are removed, so that a line of the command-line tool means the same here.
 package enum ShellWords {
-  /// The words of a line.
+  /// Returns the words of a line.
   ///
-  /// - Throws: ``ToolError`` with ``ExitStatus/usage`` when a quotation mark is not closed.
+  /// - Throws: ``ToolError`` with ``ExitStatus/usage`` if a quotation mark is not closed.
   package static func split(_ line: String) throws -> [String] {
     var words: [String] = []
     for part in try parts(of: Array(line)) {
@@ -16,7 +14,7 @@ package enum ShellWords {
         words.append(String(part.text))
       } else if words.last?.hasPrefix("--") ?? false {
         let value = unquoted(part.text)
-        // `--name=value` is one word to the parser.
+        // The argument parser expects `--name=value` as one word.
         if let last = words.last, last.hasSuffix("=") { words[words.count - 1] = last + value } else { words.append(value) }
       } else {
         words += plainWords(part.text)
@@ -25,13 +23,13 @@ package enum ShellWords {
     return words
   }
 
-  /// A piece of a line: an option's name, or all that stands between two.
+  /// A part of a line: the name of an option, or the text between two.
   struct Part: Hashable {
     var text: ArraySlice<Character>
     var isOption: Bool
   }
 
-  /// The pieces of a line, spaces at their ends left out.
+  /// Returns the parts of a line, without surrounding spaces.
   static func parts(of line: [Character], allowsOpenQuote: Bool = false) throws -> [Part] {
     var parts: [Part] = []
     var start = 0
@@ -63,7 +61,7 @@ package enum ShellWords {
     return parts
   }
 
-  /// Whether an option begins at a place: two hyphens and a letter, at the line's start or behind a space.
+  /// Returns whether an option begins at a position: two hyphens and a letter, at the start of the line or after a space.
   private static func isOption(_ line: [Character], _ index: Int) -> Bool {
     guard index + 2 < line.count, line[index] == "-", line[index + 1] == "-", line[index + 2].isLetter else { return false }
     return index == 0 || line[index - 1].isWhitespace
@@ -71,7 +69,7 @@ package enum ShellWords {
 
   static func isQuote(_ character: Character) -> Bool { character == "\"" || character == "'" }
 
-  /// The place behind a quoted text that begins at a place; nil where none begins, or it does not end.
+  /// Returns the position after the quoted text that begins at a position; `nil` if none begins or the text is not closed.
   private static func endOfQuoted(_ line: [Character], _ start: Int) -> Int? {
     guard isQuote(line[start]) else { return nil }
     var index = start + 1
@@ -86,7 +84,7 @@ package enum ShellWords {
     return nil
   }
 
-  /// A value without the quotation marks around all of it.
+  /// Returns a value without quotation marks around the whole.
   private static func unquoted(_ text: ArraySlice<Character>) -> String {
     let characters = Array(text)
     guard characters.count >= 2, endOfQuoted(characters, 0) == characters.count else { return String(characters) }
@@ -115,7 +113,7 @@ package enum ShellWords {
     return words + (word.map { [$0] } ?? [])
   }
 
-  /// What stands between two quotation marks. In double ones a backslash takes the meaning from a mark or a backslash.
+  /// Returns the text between quotation marks. In double quotation marks, a backslash escapes a quotation mark or a backslash.
   private static func content(_ quoted: ArraySlice<Character>) -> String {
     let isDouble = quoted.first == "\""
     var result = ""

@@ -1,33 +1,32 @@
-// FilePlace: whether files are there, with the system's own reason where that cannot be told.
 import Foundation
 
-/// Looks at the places that a command line names.
+/// Checks of the paths that a command line names.
 enum FilePlace {
-  /// Whether something has a name.
+  /// Returns whether a file system entry exists at a path.
   ///
-  /// - Throws: ``ToolError`` where the system does not tell, for example since a folder may not be searched: that is not "no".
+  /// - Throws: ``ToolError`` if this cannot be determined, for example because a folder is not searchable. That does not mean "no".
   static func isTaken(_ path: String) throws -> Bool {
     var status = stat()
     if stat(path, &status) == 0 { return true }
     let number = errno
-    // A link that leads nowhere has the name too.
+    // A broken symbolic link also occupies the name.
     if number == ENOENT { return lstat(path, &status) == 0 }
     if number == ENOTDIR || number == ENAMETOOLONG { return false }
     throw ToolError(.noInput, "Cannot look at \(path): \(String(cString: strerror(number))).")
   }
 
-  /// Checks that there is a store's file.
+  /// Checks that a store's file exists.
   static func checkStore(_ path: String) throws {
     if try !isTaken(path) { throw ToolError(.noInput, "There is no store at \(path).") }
   }
 
-  /// Checks that a file can be made, before a passphrase is asked for.
+  /// Checks that a file can be created, before a passphrase is requested.
   static func checkFree(_ path: String) throws {
     if try isTaken(path) { throw ToolError(.cannotCreate, "\(path) exists already.") }
     try checkFolder(of: path)
   }
 
-  /// Checks that the folder of a file is there, and that files can be made in it.
+  /// Checks that the folder of a file exists and is writable.
   static func checkFolder(of path: String) throws {
     let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
     var status = stat()

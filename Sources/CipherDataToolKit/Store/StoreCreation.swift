@@ -1,4 +1,3 @@
-// StoreCreation: new stores.
 package import Foundation
 import ObjectContext
 package import ObjectModel
@@ -6,7 +5,7 @@ import ObjectStore
 package import CipherData
 import SQLCipherStore
 
-/// Makes new stores.
+/// Creation of new stores.
 package enum StoreCreation {
   /// Creates a store and closes it.
   package static func create(_ url: URL, model: ManagedObjectModel, key: StoreKey, label: String = "") async throws {

@@ -1,17 +1,16 @@
-// CommandNames: what to say of a command that does not exist.
 import ArgumentParser
 import ObjectModel
 
-/// Looks for the command that a mistyped one may be; the parser reports its name as a stray argument.
+/// Suggestions for mistyped commands. The argument parser would report the name as an unexpected argument.
 enum CommandNames {
-  /// What is wrong with the names of commands that arguments begin with; nil if nothing is.
+  /// Returns a message about an unknown command at the start of the arguments; `nil` if there is none.
   static func objection(to arguments: [String], of root: any ParsableCommand.Type) -> String? {
     var command = root
     var isRoot = true
     for word in arguments {
       let subcommands = command.configuration.subcommands
       guard !subcommands.isEmpty, !word.hasPrefix("-") else { return nil }
-      // `help` takes the names of commands.
+      // The arguments of `help` are names of commands.
       if word == "help", isRoot { continue }
       guard let next = subcommands.first(where: { names(of: $0).contains(word) }) else {
         let shown = subcommands.filter { $0.configuration.shouldDisplay }

@@ -1,19 +1,17 @@
-// DisplayWidth: how many columns of a terminal a text takes.
-
-/// The number of columns that a text takes on a terminal: two for East Asian wide characters and emoji, none for combining marks.
+/// The number of columns that text occupies on a terminal: two for East Asian wide characters and emoji, zero for combining marks.
 ///
-/// The ranges are those with East_Asian_Width W or F in Unicode 15.1's EastAsianWidth.txt, adjoining ones drawn together across code points that
-/// are not assigned.
+/// The ranges are those with East_Asian_Width W or F in Unicode 15.1's EastAsianWidth.txt. Adjacent ranges are merged across unassigned
+/// code points.
 package enum DisplayWidth {
-  /// The columns of a text without line ends. Linear in its length.
+  /// Returns the width of text without line breaks. Linear in the text's length.
   package static func of(_ text: String) -> Int {
-    // Plain ASCII is the rule.
+    // The common case is ASCII.
     var text = text
     let plain: Int? = text.withUTF8 { bytes in bytes.allSatisfy { $0 >= 0x20 && $0 < 0x7F } ? bytes.count : nil }
     return plain ?? text.reduce(0) { $0 + of($1) }
   }
 
-  /// The columns of one character as a reader sees it.
+  /// Returns the width of a grapheme cluster.
   package static func of(_ character: Character) -> Int {
     var width = 0
     var emojiSelector = false
@@ -24,11 +22,11 @@ package enum DisplayWidth {
       width = max(width, of(scalar))
     }
     if regionalIndicators == 2 { return 2 }
-    // A text symbol that a selector turns into an emoji.
+    // A text symbol that a variation selector turns into an emoji.
     return emojiSelector && width == 1 ? 2 : width
   }
 
-  /// As much of a text as fits into a number of columns.
+  /// Returns the longest prefix that fits into a number of columns.
   package static func prefix(_ text: String, width: Int) -> String {
     var left = width
     var end = text.startIndex
@@ -47,7 +45,7 @@ package enum DisplayWidth {
     case .nonspacingMark, .enclosingMark, .format, .control, .lineSeparator, .paragraphSeparator, .surrogate: return 0
     default: break
     }
-    // The vowels and final consonants of Korean syllables join the first consonant.
+    // The vowels and final consonants of Korean syllables combine with the first consonant.
     if (0x1160...0x11FF).contains(value) || (0xD7B0...0xD7FF).contains(value) { return 0 }
     return isWide(value) ? 2 : 1
   }

@@ -1,15 +1,14 @@
-// Interruption: Ctrl-C while a command works, without the end of the process.
 import Dispatch
 import Foundation
 import Synchronization
 
-/// Calls off what works when the terminal's interrupt comes.
+/// Cancels the current task when the terminal sends an interrupt, without ending the process.
 final class Interruption {
-  /// What works now.
+  /// The current task.
   private final class Current: Sendable {
     let cancel = Mutex<(@Sendable () -> Void)?>(nil)
   }
-  /// The signal's handler may do little more than write a byte; who reads it may do everything.
+  /// A signal handler can do little more than write a byte; the reader of the pipe has no such restrictions.
   private static let pipe: (reading: Int32, writing: Int32) = {
     var ends: [Int32] = [-1, -1]
     return Foundation.pipe(&ends) == 0 ? (ends[0], ends[1]) : (-1, -1)
@@ -30,7 +29,7 @@ final class Interruption {
 
   deinit { source?.cancel() }
 
-  /// Does work that an interrupt cancels.
+  /// Waits for a task, which an interrupt cancels.
   func cancelling<Result: Sendable>(_ work: Task<Result, any Error>) async throws -> Result {
     guard source != nil else { return try await work.value }
     current.cancel.withLock { $0 = { work.cancel() } }

@@ -1,22 +1,20 @@
-// PassphraseSource: where a passphrase comes from; never from an argument.
 import Foundation
 package import CipherData
 
-/// Reads a passphrase from a file, from the environment, or from a prompt without echo. The bytes read are wiped.
+/// A passphrase from a file, the environment, or a prompt without echo, but never from an argument. The bytes read are wiped.
 package struct PassphraseSource: Sendable {
-  /// The file given on the command line; nil for none.
+  /// The file given on the command line, if any.
   package var file: String?
-  /// The variable of the environment.
+  /// The environment variable.
   package var variable: String
-  /// What the prompt says.
+  /// The text of the prompt.
   package var prompt: String
-  /// Whether a prompt asks twice, as for a new passphrase.
+  /// Whether the prompt asks twice, as for a new passphrase.
   package var asksTwice: Bool
 
-  /// The longest passphrase, in bytes.
+  /// The maximum length of a passphrase in bytes.
   static let longest = 4096
 
-  /// Describes a source.
   package init(file: String?, variable: String = "CIPHERDATA_PASSPHRASE", prompt: String = "Passphrase: ", asksTwice: Bool = false) {
     self.file = file
     self.variable = variable
@@ -24,9 +22,9 @@ package struct PassphraseSource: Sendable {
     self.asksTwice = asksTwice
   }
 
-  /// Reads the passphrase: the file's first line, else the variable, else what is typed.
+  /// Reads the passphrase from the file's first line, else from the variable, else from the terminal.
   ///
-  /// - Throws: ``ToolError`` with ``ExitStatus/noKey`` when there is none, ``ExitStatus/noInput`` when the file cannot be read.
+  /// - Throws: ``ToolError`` with ``ExitStatus/noKey`` if there is no passphrase, ``ExitStatus/noInput`` if the file cannot be read.
   package func read() throws -> SecretBytes {
     if let file { return try Self.normalized(try Self.read(file: file)) }
     if let secret = Self.takeVariable(variable) {
@@ -54,7 +52,8 @@ package struct PassphraseSource: Sendable {
     return secret
   }
 
-  /// Takes a variable out of the environment, and its bytes out of the process's memory, where other programs could read them; nil when it is not set.
+  /// Reads a variable, removes it from the environment, and wipes its bytes in the process's memory, where other programs could read them.
+  /// Returns `nil` if the variable is not set.
   static func takeVariable(_ name: String) -> SecretBytes? {
     guard let pointer = getenv(name) else { return nil }
     let count = strlen(pointer)
@@ -66,7 +65,7 @@ package struct PassphraseSource: Sendable {
     return secret
   }
 
-  /// Asks on the terminal, without echo.
+  /// Prompts on the terminal, without echo.
   private static func prompt(_ text: String, variable: String) throws -> SecretBytes {
     let descriptor = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
     guard descriptor >= 0 else {
@@ -75,11 +74,11 @@ package struct PassphraseSource: Sendable {
     defer { close(descriptor) }
     var settings = termios()
     guard tcgetattr(descriptor, &settings) == 0 else {
-      throw ToolError(.noKey, "The terminal cannot be asked for a passphrase without echo.")
+      throw ToolError(.noKey, "The terminal's echo cannot be switched off for the passphrase.")
     }
     let before = settings
     settings.c_lflag &= ~tcflag_t(ECHO)
-    // Signals wait until the echo is on again, so that an interrupted prompt leaves the terminal as it was.
+    // Signals are blocked until the echo is on again, so that an interrupted prompt restores the terminal.
     var signals = sigset_t()
     var earlier = sigset_t()
     sigemptyset(&signals)
@@ -103,7 +102,7 @@ package struct PassphraseSource: Sendable {
     text.withUTF8 { _ = Foundation.write(descriptor, $0.baseAddress, $0.count) }
   }
 
-  /// Reads up to a line end into memory that is wiped; nil when there is nothing.
+  /// Reads up to a line terminator into memory that is wiped; `nil` if there is no input.
   private static func readLine(_ descriptor: Int32, isTerminal: Bool = false) throws -> SecretBytes? {
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: longest + 1, alignment: 16)
     defer {
@@ -112,7 +111,7 @@ package struct PassphraseSource: Sendable {
     }
     var count = 0
     reading: while count < buffer.count {
-      // On a terminal a byte at a time: an end of file may stand within the line.
+      // On a terminal, read single bytes: an end of file can occur within the line.
       let wanted = isTerminal ? 1 : buffer.count - count
       let got = Foundation.read(descriptor, buffer.baseAddress.map { $0 + count }, wanted)
       if got < 0 {
@@ -133,11 +132,11 @@ package struct PassphraseSource: Sendable {
     return SecretBytes(count: count) { $0.copyMemory(from: UnsafeRawBufferPointer(rebasing: buffer[0..<count])) }
   }
 
-  /// The passphrase in Unicode's composed form, so that it is the same from every keyboard and file.
+  /// Returns the passphrase in Unicode's composed form (NFC), so that it does not depend on the keyboard or file.
   private static func normalized(_ secret: SecretBytes) throws -> SecretBytes {
     let isASCII = secret.withUnsafeBytes { bytes in bytes.allSatisfy { $0 < 0x80 } }
     if isASCII { return secret }
-    // Composing needs a String, whose memory cannot be wiped: only passphrases beyond ASCII pay that.
+    // Normalization requires a `String`, whose memory cannot be wiped. Only passphrases with non-ASCII characters have that cost.
     let text = secret.withUnsafeBytes { String(validating: $0, as: UTF8.self) }
     return text.map { SecretBytes(utf8: $0) } ?? secret
   }

@@ -1,7 +1,6 @@
-// ProgressBar: how far long work is, on a terminal only.
 import Foundation
 
-/// A line on the terminal that shows how far work is. It writes nothing where standard error is no terminal.
+/// A progress bar on the terminal. It writes nothing if standard error is not a terminal.
 package final class ProgressBar {
   private let title: String
   private let total: Int?
@@ -10,12 +9,12 @@ package final class ProgressBar {
   private let started = ContinuousClock.now
   private var drawn: ContinuousClock.Instant?
 
-  /// Begins to show progress.
+  /// Creates a progress bar.
   ///
   /// - Parameters:
-  ///   - title: What is being done.
-  ///   - total: How much there is to do; nil where nobody knows.
-  ///   - descriptor: Where to write, if it is a terminal.
+  ///   - title: The name of the operation.
+  ///   - total: The total amount; `nil` if unknown.
+  ///   - descriptor: The descriptor to write to if it is a terminal.
   package init(_ title: String, total: Int?, descriptor: Int32 = STDERR_FILENO, isShown: Bool? = nil) {
     self.title = title
     self.total = total
@@ -23,7 +22,7 @@ package final class ProgressBar {
     self.isShown = isShown ?? Terminal.isTerminal(descriptor)
   }
 
-  /// Shows how much is done, at most twelve times a second.
+  /// Shows the completed amount, at most twelve times a second.
   package func update(_ done: Int, detail: @autoclosure () -> String = "") {
     guard isShown else { return }
     let now = ContinuousClock.now
@@ -32,14 +31,14 @@ package final class ProgressBar {
     write("\r" + Self.line(title, done: done, total: total, detail: detail(), width: Terminal.width(descriptor)) + "\u{1B}[K")
   }
 
-  /// Takes the line away.
+  /// Removes the bar from the terminal.
   package func finish() {
     guard isShown, drawn != nil else { return }
     write("\r\u{1B}[K")
     drawn = nil
   }
 
-  /// The line as it is drawn.
+  /// Returns the line as it is displayed.
   package static func line(_ title: String, done: Int, total: Int?, detail: String, width: Int) -> String {
     var text = title
     if let total, total > 0 {

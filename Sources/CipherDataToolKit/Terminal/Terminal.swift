@@ -1,9 +1,9 @@
-// Terminal: whether a descriptor is one, and how wide it is.
+// Properties of a terminal.
 import Foundation
 
-/// What the tool asks of a terminal.
+/// Returns whether a descriptor is a terminal.
 package enum Terminal {
-  /// Whether a descriptor is a terminal.
+  /// Returns the number of columns of a terminal; 80 if unknown.
   package static func isTerminal(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }
 
   /// The number of columns of a terminal; 80 where it does not say.

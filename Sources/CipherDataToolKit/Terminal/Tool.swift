@@ -1,13 +1,12 @@
-// Tool: the tool's name and version, and what it says on standard error.
 import ArgumentParser
 import Foundation
 
-/// The tool, without the process around it.
+/// The tool without its process: its version and its messages on standard error.
 package enum Tool {
   /// The version that `--version` prints.
   package static let version = "0.1.0"
 
-  /// Whether an error comes from the argument parser: a mistake in the arguments, or a request for help.
+  /// Returns whether an error is from the argument parser: invalid arguments or a help request.
   static func isOfParser(_ error: any Error) -> Bool {
     if error is ArgumentParser.ValidationError || error is CleanExit { return true }
     // The parser's own error type is not public.
@@ -20,6 +19,6 @@ package enum Tool {
     bytes.withUnsafeBytes { _ = write(descriptor, $0.baseAddress, $0.count) }
   }
 
-  /// Writes a note to standard error.
+  /// Writes a message to standard error.
   static func note(_ text: String) { print("cipherdata: \(text)", to: STDERR_FILENO) }
 }

@@ -1,9 +1,8 @@
-// InfoText: figures for people.
 import Foundation
 
-/// Numbers with units.
+/// Formatting of numbers with units.
 package enum InfoText {
-  /// A number of bytes.
+  /// Returns a number of bytes with a unit.
   package static func bytes(_ count: Int) -> String {
     guard count >= 10_000 else { return "\(count) bytes" }
     let units = ["kB", "MB", "GB", "TB"]

@@ -1,15 +1,14 @@
-// InstantText: instants as ISO 8601 in UTC, without losing a bit.
-
-/// Writes and reads instants as ISO 8601 texts in UTC, such as `2024-02-29T12:30:00.5Z`, in the proleptic Gregorian calendar.
+/// Formatting and parsing of instants as ISO 8601 texts in UTC, such as `2024-02-29T12:30:00.5Z`, in the proleptic Gregorian calendar.
 ///
-/// A text has as many digits of a second as it takes to read the same number again. Years beyond 9999 have a sign and six digits or more.
+/// A text has as many fractional digits as necessary to restore the same number. Years beyond 9999 have a sign and at least six digits.
 package enum InstantText {
-  /// Seconds from 1970-01-01 to 2001-01-01, UTC.
+  /// The number of seconds from 1970-01-01 to 2001-01-01 UTC.
   private static let referenceOffset: Int64 = 978_307_200
-  /// Instants farther away than this many seconds have no text.
+  /// The maximum distance in seconds from the reference date of instants that have a text.
   private static let farthest = 1e15
 
-  /// The text of an instant; nil when it is no number, too far away, or so near the reference date that 18 digits do not say it.
+  /// Returns the text of an instant; `nil` if it is not a finite number, too far away, or so close to the reference date that 18 digits
+  /// cannot represent it.
   ///
   /// - Parameter seconds: Seconds since 2001-01-01 UTC.
   package static func text(_ seconds: Double) -> String? {
@@ -19,7 +18,7 @@ package enum InstantText {
     var fraction = ""
     var digits = 0
     while true {
-      // The digits of the fraction, rounded; a carry goes to the seconds.
+      // The fractional digits, rounded; a carry goes to the seconds.
       let scale = power(digits)
       var units = Int64(((seconds - whole) * Double(scale)).rounded())
       var carried = Int64(whole)
@@ -42,9 +41,9 @@ package enum InstantText {
     return "\(date)T\(padded(time / 3600, 2)):\(padded(time / 60 % 60, 2)):\(padded(time % 60, 2))\(fraction)Z"
   }
 
-  /// The instant of a text, in seconds since 2001-01-01 UTC; nil when it is none.
+  /// Parses an instant, in seconds since 2001-01-01 UTC; `nil` if the text is invalid.
   ///
-  /// A date alone is its first moment in UTC; a time needs `Z` or an offset such as `+02:00`.
+  /// A date alone is its start in UTC. A time requires `Z` or an offset such as `+02:00`.
   package static func seconds(_ text: String) -> Double? {
     var scanner = Scanner(bytes: Array(text.utf8))
     var sign: Int64 = 1
@@ -80,7 +79,7 @@ package enum InstantText {
     return value(whole: days * 86_400 + hour * 3600 + minute * 60 + second - offset - referenceOffset, units: units, scale: scale)
   }
 
-  /// Whole seconds and a fraction as one number, rounded once.
+  /// Returns whole seconds and a fraction as one number, rounded once.
   private static func value(whole: Int64, units: Int64, scale: Int64) -> Double {
     Double(whole) + Double(units) / Double(scale)
   }
@@ -92,7 +91,7 @@ package enum InstantText {
     return String(repeating: "0", count: max(digits - text.count, 0)) + text
   }
 
-  // The calendar counts from March, so that the leap day is a year's last; 400 years have 146,097 days.
+  // The calendar year starts in March, so that the leap day is its last; 400 years have 146,097 days.
 
   private static func days(fromCivil year: Int64, _ month: Int, _ day: Int) -> Int64 {
     let shifted = month <= 2 ? year - 1 : year
@@ -156,7 +155,7 @@ package enum InstantText {
 }
 
 extension Int64 {
-  /// Division that rounds down, with a remainder from 0.
+  /// Returns the quotient rounded down and a nonnegative remainder.
   fileprivate func quotientAndRemainder(floorDividingBy divisor: Int64) -> (Int64, Int64) {
     let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
     return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)

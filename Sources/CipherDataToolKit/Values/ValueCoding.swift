@@ -1,10 +1,9 @@
-// ValueCoding: attribute values as JSON and back, exactly.
 import Foundation
 package import ObjectModel
 
-/// Attribute values as JSON: dates as ISO 8601, bytes as Base64, decimals, UUIDs and URIs as strings.
+/// Lossless conversion between attribute values and JSON: dates as ISO 8601; bytes as Base64; decimals, UUIDs, and URIs as strings.
 package enum ValueCoding {
-  /// What is wrong with a JSON value for an attribute.
+  /// An error about a JSON value that does not fit an attribute.
   package struct Mismatch: Error, Hashable {
     /// What is expected.
     package var message: String
@@ -12,7 +11,7 @@ package enum ValueCoding {
 
   // MARK: To JSON
 
-  /// A stored value as JSON.
+  /// Returns a stored value as JSON.
   package static func json(_ slot: Slot, type: AttributeType) -> JSONValue {
     switch slot {
     case .null: .null
@@ -38,20 +37,20 @@ package enum ValueCoding {
     return .string(data.base64EncodedString())
   }
 
-  /// A stored value for a table or CSV: bytes as hexadecimal digits, everything else as in JSON.
+  /// Returns a stored value for a table or CSV: bytes as hexadecimal digits, other values as in JSON.
   package static func cell(_ slot: Slot, type: AttributeType) -> JSONValue {
     if case .bytes(let data) = slot, type == .binary || type == .transformable { return .string(Hexadecimal.encode(data)) }
     return json(slot, type: type)
   }
 
-  /// A stored value for output: as a cell, or as JSON.
+  /// Returns a stored value for output, as a cell or as JSON.
   package static func output(_ slot: Slot, type: AttributeType, isCell: Bool) -> JSONValue {
     isCell ? cell(slot, type: type) : json(slot, type: type)
   }
 
   // MARK: From JSON
 
-  /// The stored value of a JSON value.
+  /// Returns the stored value for a JSON value.
   ///
   /// - Throws: ``Mismatch``.
   package static func slot(_ value: JSONValue, type: AttributeType) throws(Mismatch) -> Slot {
@@ -108,7 +107,7 @@ package enum ValueCoding {
     throw Mismatch(message: "A number that a float can hold is expected.")
   }
 
-  /// Decimals hold 38 digits for certain; a text with more is refused, not rounded.
+  /// Decimals reliably hold 38 digits; a text with more is rejected, not rounded.
   private static func decimal(_ text: String) throws(Mismatch) -> Slot {
     if text == "NaN" { return Decimal.nan._slot }
     guard case .number(text)? = try? JSONParser.parse(text) else { throw expected(.decimal) }

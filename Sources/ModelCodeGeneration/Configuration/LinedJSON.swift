@@ -1,9 +1,8 @@
-// LinedJSON: JSON whose values know their lines, for messages about configuration files.
 import Foundation
 
-/// A JSON value of a configuration file.
+/// A JSON value of a configuration file, with line numbers for error messages.
 indirect enum LinedJSON {
-  /// A value and the line that it begins in, from 1.
+  /// A value and the number of its first line, from 1.
   struct Lined {
     let value: LinedJSON
     let line: Int
@@ -13,10 +12,10 @@ indirect enum LinedJSON {
   case array([Lined])
   case object([String: Lined])
   case boolean(Bool)
-  /// A number or null, which no configuration has.
+  /// A number or null, which no configuration contains.
   case other
 
-  /// The value that fills a file, which is nested at most ``deepest`` levels.
+  /// Parses a value that fills a file, nested at most ``deepest`` levels.
   static func parse(_ data: Data) throws(PluginConfigurationError) -> (value: LinedJSON, line: Int) {
     var reader = Reader(bytes: Array(data))
     let top = try reader.value(depth: 0)
@@ -25,13 +24,13 @@ indirect enum LinedJSON {
     return (top.value, top.line)
   }
 
-  /// The members of an object.
+  /// Returns the members of an object.
   func members(_ otherwise: String, _ line: Int) throws(PluginConfigurationError) -> [String: Lined] {
     guard case .object(let members) = self else { throw PluginConfigurationError(line: line, reason: otherwise) }
     return members
   }
 
-  /// Values within values; a configuration has 4.
+  /// The maximum nesting depth; a configuration has 4 levels.
   private static let deepest = 8
 
   private struct Reader {
@@ -40,7 +39,7 @@ indirect enum LinedJSON {
     private var line = 1
 
     init(bytes: [UInt8]) {
-      // A byte order mark says nothing here.
+      // A byte order mark is ignored.
       self.bytes = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(bytes.dropFirst(3)) : bytes
     }
 
@@ -79,7 +78,7 @@ indirect enum LinedJSON {
           throw error("a value is expected: a text in quotes, a list in brackets, an object in braces")
         }
         index += word.count
-        // A number would be taken for a boolean as well.
+        // A number would also be accepted as a Boolean.
         let isBoolean = word.elementsEqual("true".utf8) || word.elementsEqual("false".utf8)
         return Lined(value: isBoolean ? .boolean(word.count == 4) : .other, line: start)
       }
@@ -128,7 +127,7 @@ indirect enum LinedJSON {
       while let byte = current, byte != UInt8(ascii: "\""), byte >= 0x20 { index += byte == UInt8(ascii: "\\") ? 2 : 1 }
       guard current == UInt8(ascii: "\"") else { throw error("a text must end with quotes, in its line") }
       index += 1
-      // Escapes are Foundation's to read.
+      // Foundation decodes escapes.
       guard let text = try? JSONSerialization.jsonObject(with: Data(bytes[start..<index]), options: .fragmentsAllowed) as? String else {
         throw error("a text is not valid JSON")
       }

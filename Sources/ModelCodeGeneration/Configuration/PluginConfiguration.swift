@@ -1,38 +1,37 @@
-// PluginConfiguration: what a target's CipherDataModel.json says of its models.
 public import Foundation
 import ObjectModel
 
-/// The models of a target and what their source is to look like, as `CipherDataModel.json` says.
+/// The models of a target and the options of their generated source, as given in `CipherDataModel.json`.
 ///
 /// ```json
 /// { "models": [ { "model": "Schemas/DebianArchive.xcdatamodeld", "access": "internal", "imports": ["Prices"] } ] }
 /// ```
 ///
-/// One model may stand without the list. Paths begin at the package's folder.
+/// A single model can be given without the list. Paths are relative to the package's folder.
 public struct PluginConfiguration: Sendable, Hashable {
-  /// A model.
+  /// A model and its options.
   public struct Model: Sendable, Hashable {
-    /// The path of the model's file or bundle, as it is written.
+    /// The path of the model file or bundle as written.
     public var path: String
-    /// The name of the model; nil for its file's.
+    /// The name of the model; `nil` to use the name of its file.
     public var name: String?
-    /// What the source is to look like; without the module when none is named.
+    /// The options of the generated source. The module is not set if the configuration does not name one.
     public var options: CodeGenerationOptions
-    /// Whether what is likely a mistake in the model's file (``ModelFileLint``) stops the build.
+    /// Whether findings of ``ModelFileLint`` stop the build.
     public var isStrict: Bool
-    /// The line of the file that names the model, from 1.
+    /// The line number at which the file names the model, from 1.
     public var line: Int
   }
 
-  /// The models, one at least.
+  /// The models; at least one.
   public let models: [Model]
 
-  /// Reads the file.
+  /// Parses the configuration file.
   ///
   /// - Parameters:
-  ///   - data: The file's bytes.
-  ///   - access: Who sees the classes of a model that says nothing of it.
-  /// - Throws: ``PluginConfigurationError`` with the line.
+  ///   - data: The bytes of the file.
+  ///   - access: The access level of models that do not specify one.
+  /// - Throws: ``PluginConfigurationError`` with the line number.
   @_optimize(none) public init(_ data: Data, access: CodeGenerationOptions.Access = .public) throws(PluginConfigurationError) {
     let (top, line) = try LinedJSON.parse(data)
     let members = try top.members("the file needs a \"model\" with a path, or \"models\" with a list of such", line)
@@ -56,7 +55,7 @@ public struct PluginConfiguration: Sendable, Hashable {
     self.models = models
   }
 
-  /// The name that may be meant, or all.
+  /// Returns the closest valid name, or a list of all.
   private static func advice(for name: String, among names: [String], _ start: String) -> String {
     SimilarName.of(name, among: names).map { "did you mean \"\($0)\"?" } ?? start + names.joined(separator: ", ")
   }
@@ -114,9 +113,9 @@ public struct PluginConfiguration: Sendable, Hashable {
   }
 }
 
-/// What is wrong with a `CipherDataModel.json`, and where.
+/// An error in a `CipherDataModel.json` and its position.
 public struct PluginConfigurationError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// The line, from 1.
+  /// The line number, from 1.
   public let line: Int
   /// What is wrong and what to do.
   public let reason: String

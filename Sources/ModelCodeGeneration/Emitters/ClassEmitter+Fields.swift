@@ -1,8 +1,7 @@
-// ClassEmitter+Fields: the source of what typed queries see of a class.
 import ObjectModel
 
 extension ClassEmitter {
-  /// Adds the fields of a class: an extension of `FetchObject` for it and the classes below.
+  /// Adds the fields of a class for typed queries: an extension of `FetchObject` for the class and its subclasses.
   @_optimize(none) func emitFields(_ plan: ClassPlan, to emitter: inout SwiftEmitter) throws(CodeGenerationError) {
     var members: [(comment: String, identifier: String, type: String, value: String)] = []
     for (slot, identifier) in plan.slots {

@@ -1,11 +1,11 @@
-// ClassEmitter+Rules: the source that calls an application's own rules for values, with their types.
 import ObjectModel
 
 extension ClassEmitter {
-  /// The note of an attribute that has a rule in Swift: `validateTitle(_:)` for `title`, which the application declares in an extension.
+  /// The user info key of an attribute with a validation function in Swift: the application declares `validateTitle(_:)` for `title` in an
+  /// extension.
   static let ruleKey = "swiftValidation"
 
-  /// The members of a class that call the rules of its attributes; none where no attribute says that it has one.
+  /// Returns the members of a class that call the validation functions of its attributes; empty if no attribute has one.
   @_optimize(none) func rules(of plan: ClassPlan) throws(CodeGenerationError) -> [[String]] {
     var cases: [String] = []
     var names: [String] = []

@@ -1,8 +1,7 @@
-// ClassEmitter+Snapshot: the source of a class's snapshots: a struct with typed properties, and the function that gives one.
 import ObjectModel
 
 extension ClassEmitter {
-  /// Adds the struct of a class's snapshots.
+  /// Adds the struct of a class's snapshots, and the function that returns one.
   @_optimize(none) func emitSnapshot(_ plan: ClassPlan, to emitter: inout SwiftEmitter, _ needs: inout ImportNeeds)
     throws(CodeGenerationError)
   {
@@ -52,7 +51,8 @@ extension ClassEmitter {
         }
       }
     }
-    // Of members of classes with one name the compiler takes none for the right one; of those of a protocol that of the narrowest class.
+    // Class members with the same name would be ambiguous to the compiler. Among protocol members, it chooses that of the most derived
+    // class.
     emitter.line()
     emitter.block("nonisolated extension TypedManagedObject where Self: \(plan.className)") { emitter in
       emitter.line(
@@ -108,7 +108,7 @@ extension ClassEmitter {
       set: "_setMembers(newValue, at: \(index))")
   }
 
-  /// An `id` identifies the snapshot, for which it needs a hash value.
+  /// Returns the name of a property. `id` identifies the snapshot and must be `Hashable`.
   private func name(_ identifier: String, isHashable: Bool) -> String { identifier == "id" && !isHashable ? "idValue" : identifier }
 
   private func property(_ identifier: String, _ type: String, _ comment: String, _ name: String, get: String, set: String?) -> [String] {

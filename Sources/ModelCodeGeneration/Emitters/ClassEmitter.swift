@@ -1,18 +1,17 @@
-// ClassEmitter: the source of a class with its typed properties.
 import ObjectModel
 
-/// Writes the source of classes.
+/// Generates the source of classes with typed properties.
 struct ClassEmitter {
   let options: CodeGenerationOptions
   let classNames: [String]
   let forms: AttributeForms
   let composites: CompositePlans
-  /// The name of the enumeration that holds the model.
+  /// The name of the enumeration that contains the model.
   let modelName: String
 
   /// Adds the source of a class.
   ///
-  /// - Returns: What the source needs to import.
+  /// - Returns: The modules that the source must import.
   @_optimize(none) func emit(_ plan: ClassPlan, to emitter: inout SwiftEmitter) throws(CodeGenerationError) -> ImportNeeds {
     var needs = ImportNeeds()
     var members: [[String]] = []
@@ -41,7 +40,7 @@ struct ClassEmitter {
       ])
     }
     let rules = try rules(of: plan)
-    // What calls an application's own functions stands where it sees them.
+    // Code that calls functions of the application must be in the class that the application declares.
     if !plan.isSplit { members += rules }
     let kind = plan.entity.isAbstract ? "abstract entity" : "entity"
     let head: String
@@ -105,7 +104,7 @@ struct ClassEmitter {
     let kind = "\(attribute.isOptional ? "optional " : "")\(attribute.derivationExpression == nil ? "" : "derived ")attribute"
     return property(
       identifier, type: form.declared, comment: "The \(kind)", name: slot.name, get: form.read("\(slot.index)"),
-      // What the store computes cannot be set.
+      // Values that the store computes are read-only.
       set: attribute.derivationExpression == nil ? form.write("newValue", at: "\(slot.index)") : nil, isInlinable: form.isReadInPlace)
   }
 
@@ -118,8 +117,8 @@ struct ClassEmitter {
     )
   }
 
-  /// - Parameter isInlinable: Whether it pays that callers in other modules see the accessors: they are some instructions then, and the loop around them
-  ///   need not keep each object alive.
+  /// - Parameter isInlinable: Whether the accessors should be inlinable in other modules: they take only a few instructions, and a loop
+  ///   around them need not retain each object.
   private func property(
     _ identifier: String, type: String, comment: String, name: String, get: String, set: String?, isInlinable: Bool = false
   ) -> [String] {

@@ -1,15 +1,14 @@
-// CompositeEmitter: the source of the structs of composite attributes.
 import ObjectModel
 
-/// Writes the source of structs.
+/// Generates the source of structs for composite attributes.
 struct CompositeEmitter {
   let options: CodeGenerationOptions
   let forms: AttributeForms
   let plans: CompositePlans
-  /// The name of the enumeration that holds the model.
+  /// The name of the enumeration that contains the model.
   let modelName: String
 
-  /// A part as the source shows it.
+  /// A part of a composite in the generated source.
   private struct Part {
     let name: String
     let identifier: String
@@ -21,9 +20,9 @@ struct CompositeEmitter {
     let field: String
   }
 
-  /// Adds the source of a struct, and of what typed queries see of it.
+  /// Adds the source of a struct and of its fields for typed queries.
   ///
-  /// - Returns: What the source needs to import.
+  /// - Returns: The modules that the source must import.
   @_optimize(none) func emit(_ plan: CompositePlan, to emitter: inout SwiftEmitter) throws(CodeGenerationError) -> ImportNeeds {
     var needs = ImportNeeds()
     var parts: [Part] = []
@@ -97,7 +96,7 @@ struct CompositeEmitter {
         write: "object._setComposite(self.\(name), at: \(slot))",
         field: "FetchComposite<\(inner.typeName), \(reach)> { _composite(\(literal)) }")
     }
-    // Of a valid model's parts only composites have no form.
+    // In a valid model, only composite parts have no form.
     guard let form = try forms.form(of: attribute, in: plan.composite.name, &needs) else {
       throw .badValueType(entity: plan.composite.name, attribute: attribute.name)
     }

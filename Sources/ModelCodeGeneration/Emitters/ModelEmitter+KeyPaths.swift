@@ -1,8 +1,7 @@
-// ModelEmitter+KeyPaths: the source of the table that tells the properties of Swift key paths.
 import ObjectModel
 
 extension ModelEmitter {
-  /// Adds the function that makes the table, and one for each class.
+  /// Adds the function that creates the table of key paths and property names, and one for each class.
   @_optimize(none) func emitKeyPaths(to emitter: inout SwiftEmitter) {
     let typed = model.entities.filter { plans.classNames[$0.number] != ClassPlans.baseName }
     emitter.block("@Sendable private static func makeKeyPathNames() -> _KeyPathNames") { emitter in

@@ -1,11 +1,11 @@
-// ModelEmitter+Versions: the source of the versions of a model, for migrations.
 import ObjectModel
 
 extension ModelEmitter {
-  /// The enumeration of the versions; a class of that name keeps it.
+  /// The name of the enumeration of versions, which a class can already have.
   var versionsName: String { plans.ownNames.contains("Versions") ? "ModelVersions" : "Versions" }
 
-  /// Adds an enumeration that names the versions. Earlier ones are texts, which cost the compiler nothing and are read when a store is migrated.
+  /// Adds an enumeration of the versions. Earlier versions are string literals, which cost no compile time and are parsed when a store is
+  /// migrated.
   @_optimize(none) func emit(_ plan: VersionPlan, to emitter: inout SwiftEmitter) {
     let modifier = options.modifier
     emitter.line("/// The versions of the model, to name the stages of a migration.")

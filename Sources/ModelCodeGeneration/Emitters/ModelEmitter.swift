@@ -1,25 +1,24 @@
-// ModelEmitter: the source of the model itself and of its table of classes.
 import ObjectModel
 
-/// Writes the source of an enumeration that holds a model and the classes of its entities.
+/// Generates the source of an enumeration that contains a model and the classes of its entities.
 ///
-/// What only model files use (the layout of editors, notes of other tools) is left out; the version hashes are the same.
+/// Elements that only model files use (the editor's layout, user info of other tools) are omitted. The version hashes are the same.
 struct ModelEmitter {
   let options: CodeGenerationOptions
   let name: String
   let model: CompiledModel
   let plans: ClassPlans
   let composites: CompositePlans
-  /// Types that a class of the model hides are written with their module.
+  /// Names of types that a class of the model shadows; they are qualified by their module.
   let hiddenNames: Set<String>
-  /// The versions of the model, where there are several.
+  /// The versions of the model, if there are several.
   let versions: VersionPlan?
 
   var classNames: [String] { plans.classNames }
 
   /// Adds the source.
   ///
-  /// - Returns: What the source needs to import.
+  /// - Returns: The modules that the source must import.
   @_optimize(none) func emit(to emitter: inout SwiftEmitter) -> ImportNeeds {
     let modifier = options.modifier
     emitter.line("/// The model, and the classes of its entities.")

@@ -1,43 +1,42 @@
-// AttributeForm: which Swift type an attribute or a part of a composite has in the source, and how it is read and written.
 import ObjectModel
 
-/// How the source shows an attribute, or a part of a composite.
+/// The representation of an attribute or of a part of a composite in the generated source.
 struct AttributeForm {
   fileprivate enum Kind {
-    /// The Swift type of the attribute's type.
+    /// The Swift type that corresponds to the attribute's type.
     case value
-    /// A type with raw values, by the type of the raw values where it is no integer; with the case that stands for an unknown raw value.
+    /// A `RawRepresentable` type. `stored` is the type of the raw values unless it is an integer; `unknown` is the case for an unknown raw
+    /// value.
     case raw(stored: String?, unknown: String?)
-    /// What a transformer gives; with the literal that stands for no value.
+    /// The output type of a transformer, with the literal for a missing value.
     case transformed(empty: String?)
   }
   fileprivate let kind: Kind
-  /// The type of values, without the question mark of an optional one.
+  /// The type of values, without the optional.
   let type: String
-  /// Whether the property is an optional.
   let isOptional: Bool
-  /// The value a new struct has for it unless another is given; nil for none.
+  /// The default value in a struct's initializer; `nil` for none.
   let initial: String?
-  /// Whether its values can be told to be equal.
+  /// Whether the type is `Hashable`.
   let isHashable: Bool
-  /// The type of its field in typed queries.
+  /// The type of the field in typed queries.
   let field: String
 
-  /// The property's type.
+  /// The declared type of the property.
   var declared: String {
     guard isOptional else { return type }
     let text = ShadowedNames.plain(type)
     return text.contains(" ") && !text.hasSuffix("]") && !text.hasSuffix(">") ? "(\(type))?" : "\(type)?"
   }
 
-  /// Whether values are made from what the row holds, without a transformer.
+  /// Whether values are created directly from the row, without a transformer.
   var isReadInPlace: Bool { if case .transformed = kind { false } else { true } }
 
-  /// Reading a slot.
+  /// Returns an expression that reads a slot.
   ///
   /// - Parameters:
-  ///   - slot: The slot, an expression.
-  ///   - object: The object with a dot; empty for `self`.
+  ///   - slot: An expression for the slot.
+  ///   - object: The object followed by a dot; empty for `self`.
   func read(_ slot: String, of object: String = "") -> String {
     switch kind {
     case .value: return "\(object)\(isOptional ? "_optionalValue" : "_value")(\(slot))"
@@ -48,7 +47,7 @@ struct AttributeForm {
     }
   }
 
-  /// Writing a property's slot.
+  /// Returns a statement that writes a property's slot.
   func write(_ value: String, at slot: String) -> String {
     switch kind {
     case .value: "\(isOptional ? "_setOptionalValue" : "_setValue")(\(value), at: \(slot))"
@@ -58,7 +57,7 @@ struct AttributeForm {
     }
   }
 
-  /// Writing a part of a composite.
+  /// Returns a statement that writes a part of a composite.
   func writePart(_ value: String, at slot: String) -> String {
     switch kind {
     case .value: "object._setPart(\(value), at: \(slot))"
@@ -70,19 +69,19 @@ struct AttributeForm {
 
 }
 
-/// Gives attributes their form, and notes what they need to import.
+/// Determines the forms of attributes, and records the imports that they need.
 struct AttributeForms {
-  /// The notes of an attribute that name its Swift type, and the case that stands for an unknown raw value.
+  /// The user info keys of an attribute for its Swift type and for the case for unknown raw values.
   static let (typeKey, unknownCaseKey) = ("swiftType", "swiftUnknownCase")
 
-  /// Types that a class of the model hides are written with their module.
+  /// Names of types that a class of the model shadows; they are qualified by their module.
   let hiddenNames: Set<String>
 
-  /// The form of an attribute; nil for a composite.
+  /// Returns the form of an attribute; `nil` for a composite.
   ///
   /// - Parameters:
-  ///   - attribute: The attribute, or the part.
-  ///   - owner: Its entity, or its composite.
+  ///   - attribute: The attribute or part.
+  ///   - owner: The name of its entity or composite.
   @_optimize(none) func form(
     of attribute: AttributeDescription, in owner: String, _ needs: inout ImportNeeds
   ) throws(CodeGenerationError) -> AttributeForm? {
@@ -99,7 +98,7 @@ struct AttributeForms {
     }
   }
 
-  /// The Swift type that an attribute names: in its value class, or in a note, which every editor of models keeps.
+  /// Returns the Swift type that an attribute specifies: as its value class, or in its user info, which every model editor preserves.
   private static func typeName(of attribute: AttributeDescription) -> String? {
     for text in [attribute.valueClassName, attribute.userInfo[typeKey]] {
       guard let name = text?.trimmingSpaces, !name.isEmpty, !name.hasPrefix("NS") else { continue }
@@ -130,9 +129,9 @@ struct AttributeForms {
       field: "FetchRawField<\(type), \(type)?>")
   }
 
-  /// A transformable attribute: of the type that the model names; without one, the bytes, or what the transformer gives.
+  /// Returns the form of a transformable attribute: the type that the model names, or else `Data` or the transformer's output type.
   ///
-  /// A required attribute is no optional where its type has an empty literal.
+  /// A required attribute is not optional if its type has an empty literal.
   @_optimize(none) private func transformed(_ attribute: AttributeDescription, _ named: String?, _ needs: inout ImportNeeds)
     -> AttributeForm
   {
@@ -146,7 +145,7 @@ struct AttributeForms {
     }
     needs.addOthers(mentionedIn: type)
     let empty: String? = attribute.isOptional ? nil : Self.emptyLiteral(of: type)
-    // What the model names is the application's: its own types hide others there.
+    // A type that the model names belongs to the application, whose types shadow others.
     return AttributeForm(
       kind: .transformed(empty: empty), type: ShadowedNames.marked(type), isOptional: empty == nil, initial: empty ?? "nil",
       isHashable: true, field: field)
@@ -157,7 +156,7 @@ struct AttributeForms {
     if type.hasPrefix("Dictionary<") && type.hasSuffix(">") { return "[:]" }
     if type == "String" { return "\"\"" }
     guard type.hasPrefix("["), type.hasSuffix("]") else { return nil }
-    // A colon outside of inner brackets makes a dictionary.
+    // A colon outside of nested brackets indicates a dictionary.
     var depth = 0
     for character in type.dropFirst().dropLast() {
       if "[<(".contains(character) { depth += 1 }
@@ -170,7 +169,8 @@ struct AttributeForms {
 
   // MARK: Initial values
 
-  /// What a struct begins with: the default value; nil for an optional without one; nothing for what must be given.
+  /// Returns the default value of a struct's property: the attribute's default value, or `nil` for an optional. Without a default value,
+  /// the initializer requires the property.
   @_optimize(none) private func initial(of attribute: AttributeDescription, _ type: String) -> String? {
     let value = attribute.defaultValue
     if value.isNull { return attribute.isOptional ? "nil" : nil }
@@ -195,10 +195,10 @@ struct AttributeForms {
 
   // MARK: Types
 
-  /// A type of Swift's own.
+  /// Returns the name of a type of the standard library, qualified if necessary.
   func swift(_ name: String) -> String { hiddenNames.contains(name) ? "Swift.\(name)" : name }
 
-  /// The Swift type of a type of attributes; nil for those without one.
+  /// Returns the Swift type of an attribute type; `nil` if there is none.
   @_optimize(none) func typeName(of type: AttributeType, _ needs: inout ImportNeeds) -> String? {
     let name: String
     switch type {
@@ -221,7 +221,7 @@ struct AttributeForms {
     return hiddenNames.contains(name) ? "Foundation.\(name)" : name
   }
 
-  /// The associated type of `FetchReach` for a type of attributes.
+  /// Returns the associated type of `FetchReach` for an attribute type.
   @_optimize(none) private static func outputName(of type: AttributeType) -> String? {
     switch type {
     case .integer16: "Integer16"
@@ -242,7 +242,7 @@ struct AttributeForms {
 }
 
 extension ImportNeeds {
-  /// Notes that a type of the application's stands in a signature.
+  /// Records that a signature contains a type of the application.
   fileprivate mutating func addOthers(mentionedIn type: String) {
     others = true
     let words = type.split { !($0.isLetter || $0.isNumber || $0 == "_") }
@@ -254,7 +254,6 @@ extension ImportNeeds {
 }
 
 extension String {
-  /// The text without spaces at its ends.
   fileprivate var trimmingSpaces: String {
     String(drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
   }

@@ -1,54 +1,54 @@
-// ClassPlan: which class every entity has, and which properties its source declares.
 import ObjectModel
 
-/// A class of the source.
+/// The plan of a generated class.
 struct ClassPlan {
-  /// The entity, with its numbers.
+  /// The entity with its compiled numbers.
   let entity: CompiledEntity
-  /// The class's name, marked as the source's own (``ShadowedNames``).
+  /// The name of the class, marked as generated (``ShadowedNames``).
   let className: String
-  /// The name of the class that is declared here, marked likewise: that of the class, or with an underscore before it of the superclass that has its properties.
+  /// The name of the declared class, also marked: that of the class, or, for split classes, its superclass's name, which begins with an
+  /// underscore.
   let declaredName: String
-  /// The superclass's name.
   let superclassName: String
   /// Whether the class is declared here, or only extended.
   let isDeclared: Bool
-  /// Whether the application declares the class itself, as a subclass of what is declared here.
+  /// Whether the application declares the class itself, as a subclass of the generated one.
   var isSplit: Bool { declaredName != className }
-  /// Whether the superclass knows nothing of the model, so that the class says which one it belongs to.
+  /// Whether the superclass does not depend on the model, so that the class specifies the model.
   let isRoot: Bool
-  /// Whether objects can have `id` for their ID: no property of the tree has the name.
+  /// Whether the class can have an `id` property for object IDs, because no property of the entity tree has that name.
   let hasFreeID: Bool
-  /// The attributes and to-one relationships that the class adds to its superclass, with their identifiers; parts of composites are in ``composites``.
+  /// The attributes and to-one relationships that the class adds to its superclass, with their identifiers. Parts of composites are in
+  /// ``composites``.
   let slots: [(slot: CompiledSlot, identifier: String)]
-  /// The attributes that it adds whose values may lie outside their rows, with the identifiers of the properties that stream them.
+  /// The added attributes whose values can be stored externally, with the identifiers of the properties that stream them.
   let streams: [(slot: CompiledSlot, identifier: String)]
-  /// The composite attributes that it adds.
+  /// The added composite attributes.
   let composites: [(composite: CompiledComposite, identifier: String)]
-  /// The to-many relationships that it adds.
+  /// The added to-many relationships.
   let toMany: [(relationship: CompiledRelationship, identifier: String)]
-  /// The fetched properties that it adds, with the names of their objects' classes.
+  /// The added fetched properties, with the class names of their objects.
   let fetched: [(property: FetchedPropertyDescription, identifier: String, className: String)]
-  /// The struct of the class's snapshots; nil where the model wants none.
+  /// The struct of the class's snapshots; `nil` if the model disables it.
   let snapshot: SnapshotPlan?
 }
 
-/// The classes of a model's entities.
+/// The plans of a model's classes.
 struct ClassPlans {
-  /// The name of the class of objects without one of their own.
+  /// The class of entities without a class of their own.
   static let baseName = "ManagedObject"
-  /// Class names that stand for the base class; the second is Core Data's, which model files name.
+  /// Class names that mean the base class. Model files use the second one, that of Core Data.
   private static let baseNames: Set<String> = [baseName, "NSManagedObject"]
 
-  /// Names that no generated class can have: a class hides the module of its name, and the last two are parameters of the library's generic types, which
-  /// hide a class.
+  /// Names that no generated class can have: a class shadows the module of its name, and the last two are generic parameters of the
+  /// library, which shadow a class.
   private static let unusableNames: Set<String> = ["CipherData", "Foundation", "Swift", "FetchedClass", "Reach"]
 
-  /// The classes to write, in the order of their entities' numbers.
+  /// The classes to generate, in the order of entity numbers.
   private(set) var plans: [ClassPlan] = []
-  /// The name of each entity's class, by entity number, marked as the source's own; ``baseName`` for the library's class.
+  /// The class name of each entity by number, marked as generated; ``baseName`` for the library's class.
   private(set) var classNames: [String] = []
-  /// The names of the source's own classes as they are.
+  /// The names of the generated classes, without marks.
   var ownNames: Set<String> { Set(classNames.filter { $0 != Self.baseName }.map(ShadowedNames.plain)) }
   private let isSplit: Bool
 
@@ -73,7 +73,7 @@ struct ClassPlans {
     return name
   }
 
-  /// The generated properties of an entity's class, inherited ones included: their identifiers and names.
+  /// Returns the identifiers and names of the generated properties of an entity's class, including inherited ones.
   @_optimize(none) func properties(of entity: CompiledEntity, in model: CompiledModel) -> [(identifier: String, name: String)] {
     let path = Array(sequence(first: entity.number, next: { model.entities[$0].parent })).reversed()
     return path.flatMap { number in
@@ -85,7 +85,7 @@ struct ClassPlans {
     }
   }
 
-  /// The name of an entity's class; nil for the library's.
+  /// Returns the name of an entity's class; `nil` for the library's.
   @_optimize(none) private static func className(of entity: CompiledEntity, options: CodeGenerationOptions) throws(CodeGenerationError)
     -> String?
   {
@@ -100,9 +100,9 @@ struct ClassPlans {
       }
       return name
     }
-    // A class that is to be generated belongs to the module of the source, whatever module the model names.
+    // A generated class belongs to the module of the source, regardless of the module in the model.
     if let dot = name.lastIndex(of: ".") { name = String(name[name.index(after: dot)...]) }
-    // Without a name of its own it takes the entity's.
+    // The default is the name of the entity.
     if name.isEmpty || baseNames.contains(name) { name = SwiftText.plainIdentifier(entity.name) }
     guard SwiftText.isIdentifier(name), SwiftText.escaped(name) == name, !unusableNames.contains(name) else {
       throw .badClassName(entity: entity.name, className: name)
@@ -111,7 +111,7 @@ struct ClassPlans {
   }
 
   @_optimize(none) private func plan(_ entity: CompiledEntity, _ model: CompiledModel) throws(CodeGenerationError) -> ClassPlan {
-    // The nearest entity above that has a class; what those between them declare has no other place than this class.
+    // The nearest superentity with a class. Properties of entities in between are declared in this class.
     var ancestor = entity.parent
     while let number = ancestor, classNames[number] == Self.baseName { ancestor = model.entities[number].parent }
     let superentity = ancestor.map { model.entities[$0] }
@@ -122,12 +122,12 @@ struct ClassPlans {
     let identifiers = identifiers(of: entity, model)
     let tree = model.entities[model.entities[entity.root].subtree]
     let streams = slots.filter(\.isStreamed).map { slot in
-      // A class below may have a property of the name.
+      // A subclass can have a property of the same name.
       var identifier = (identifiers[slot.name] ?? slot.name) + "Stream"
       while tree.contains(where: { self.identifiers(of: $0, model).values.contains(identifier) }) { identifier += "Value" }
       return (slot, identifier)
     }
-    // The class above that is generated says already which model it belongs to.
+    // A generated superclass already specifies the model.
     var above = entity.parent
     var isRoot = true
     while let number = above {
@@ -150,10 +150,10 @@ struct ClassPlans {
     )
   }
 
-  /// The identifiers of an entity's properties, inherited ones included.
+  /// Returns the identifiers of an entity's properties, including inherited ones.
   ///
-  /// Names that differ only in what Swift cannot write get numbers, and so do those of the tree's classes. An inherited property has the same identifier in every
-  /// class below.
+  /// Names that differ only in characters that are invalid in Swift get numeric suffixes, and so do duplicates in the class tree. An
+  /// inherited property has the same identifier in every subclass.
   @_optimize(none) private func identifiers(of entity: CompiledEntity, _ model: CompiledModel) -> [String: String] {
     var result: [String: String] = [:]
     var taken = Set(model.entities[model.entities[entity.root].subtree].map { ShadowedNames.plain(classNames[$0.number]) })
@@ -171,7 +171,7 @@ struct ClassPlans {
 }
 
 extension CompiledSlot {
-  /// Whether its values may lie outside their rows.
+  /// Whether values can be stored externally.
   var isStreamed: Bool {
     guard let attribute, attribute.allowsExternalBinaryDataStorage, !isTransient, attribute.derivationExpression == nil else {
       return false
@@ -179,11 +179,11 @@ extension CompiledSlot {
     return attribute.type == .binary || attribute.type == .transformable
   }
 
-  /// Whether it belongs to a composite: the names of properties themselves have no dots.
+  /// Whether the slot belongs to a composite: property names do not contain dots.
   var isPart: Bool { name.contains(".") }
 }
 
 extension CompiledComposite {
-  /// Whether it belongs to another composite.
+  /// Whether the composite is part of another one.
   var isPart: Bool { name.contains(".") }
 }

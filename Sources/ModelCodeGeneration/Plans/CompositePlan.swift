@@ -1,21 +1,19 @@
-// CompositePlan: which struct every kind of composite value has, and its parts.
 import ObjectModel
 
-/// A struct of the source.
+/// The plan of the struct for a composite.
 struct CompositePlan {
-  /// The kind of composite value.
   let composite: CompositeDescription
-  /// The struct's name, marked as the source's own (``ShadowedNames``).
+  /// The name of the struct, marked as generated (``ShadowedNames``).
   let typeName: String
-  /// The parts, with their identifiers and the first of their slots, counted from the struct's own.
+  /// The parts, with their identifiers and their first slots relative to the struct's.
   let parts: [(attribute: AttributeDescription, identifier: String, offset: Int)]
-  /// How many slots the parts take.
+  /// The number of slots of all parts.
   let slotCount: Int
-  /// The names of the parts by slot, dotted for parts of parts.
+  /// The names of the parts by slot; nested parts have dotted names.
   let partNames: [String]
 }
 
-/// The structs of a model's kinds of composite values.
+/// The plans of the structs for a model's composites.
 struct CompositePlans {
   /// Names that the source uses itself.
   private static let reserved: Set<String> = [
@@ -23,15 +21,15 @@ struct CompositePlans {
     "CipherData", "FetchedClass", "Foundation", "Swift",
   ]
 
-  /// The structs to write, in the order of the model.
+  /// The structs to generate, in the order of the model.
   private(set) var plans: [CompositePlan] = []
   private var numbers: [String: Int] = [:]
 
-  /// The structs of a valid model.
+  /// Creates the plans for a valid model.
   ///
   /// - Parameters:
   ///   - model: The model.
-  ///   - taken: Names that no struct may have: those of classes and of types that the source uses.
+  ///   - taken: Names that no struct can have: those of classes and of types that the source uses.
   @_optimize(none) init(_ model: CompiledModel, taken: Set<String>) {
     var taken = taken.union(Self.reserved)
     for composite in model.model.composites {
@@ -53,12 +51,12 @@ struct CompositePlans {
     }
   }
 
-  /// The struct of a composite attribute; nil for another one.
+  /// Returns the struct of a composite attribute; `nil` for any other attribute.
   func plan(of attribute: AttributeDescription) -> CompositePlan? {
     attribute.compositeName.flatMap { numbers[$0] }.map { plans[$0] }
   }
 
-  /// Whether all parts of a struct can be told to be equal.
+  /// Returns whether all parts of a struct are `Hashable`.
   @_optimize(none) func isHashable(_ plan: CompositePlan, _ forms: AttributeForms) throws(CodeGenerationError) -> Bool {
     for (attribute, _, _) in plan.parts {
       if let inner = self.plan(of: attribute) {
@@ -71,7 +69,7 @@ struct CompositePlans {
     return true
   }
 
-  /// The names of an attribute's slots. A valid model bounds the recursion.
+  /// Returns the names of an attribute's slots. A valid model limits the recursion.
   private static func slots(of attribute: AttributeDescription, _ model: ManagedObjectModel) -> [String] {
     guard let composite = attribute.compositeName.flatMap({ model.composite(named: $0) }) else { return [attribute.name] }
     return composite.elements.flatMap { slots(of: $0, model) }.map { "\(attribute.name).\($0)" }

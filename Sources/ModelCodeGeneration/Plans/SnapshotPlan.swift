@@ -1,32 +1,29 @@
-// SnapshotPlan: which struct the snapshots of a class are, and which properties it has.
 import ObjectModel
 
-/// The struct of a class's snapshots. It has the properties of the entities above too: structs inherit nothing.
+/// The struct of a class's snapshots. It repeats the properties of superentities, because structs do not inherit.
 struct SnapshotPlan {
-  /// The note of an entity that names the struct, or says with NO that there is none.
+  /// The user info key of an entity for the name of the struct, or `NO` for none.
   static let nameKey = "swiftSnapshot"
-  /// What the struct declares itself.
+  /// Names of the struct's own members.
   private static let reserved: Set<String> = ["_snapshot", "_objectType", "_model"]
 
-  /// The struct's name, inside the class.
+  /// The name of the struct, which is nested in the class.
   let typeName: String
-  /// The name of the function that gives one.
+  /// The name of the function that returns a snapshot.
   let functionName: String
   /// The stored attributes and to-one relationships, with their identifiers.
   let slots: [(slot: CompiledSlot, identifier: String)]
-  /// The attributes whose values may lie outside their rows, with the identifiers of the properties that stream them.
+  /// The attributes whose values can be stored externally, with the identifiers of the properties that stream them.
   let streams: [(slot: CompiledSlot, identifier: String)]
-  /// The composite attributes.
   let composites: [(composite: CompiledComposite, identifier: String)]
-  /// The to-many relationships.
   let toMany: [(relationship: CompiledRelationship, identifier: String)]
 
-  /// The struct of an entity; nil where its note says so.
+  /// Creates the plan of an entity; `nil` if its user info disables snapshots.
   ///
   /// - Parameters:
   ///   - entity: The entity.
-  ///   - identifiers: The identifiers of its properties by their names.
-  ///   - tree: The entities of its tree: the classes below inherit the struct's name.
+  ///   - identifiers: The identifiers of its properties by name.
+  ///   - tree: The entities of its tree, because subclasses inherit the name of the struct.
   ///   - namesInTree: The identifiers of all their properties.
   ///   - classNames: The names of the model's classes.
   @_optimize(none) init?(
@@ -37,7 +34,7 @@ struct SnapshotPlan {
   {
     let note = entity.entityDescription.userInfo[Self.nameKey]
     if note == "NO" { return nil }
-    // A struct of the name would hide a class, or a type that the model names.
+    // A struct of that name would shadow a class or a type that the model names.
     var taken = classNames
     for attribute in tree.lazy.flatMap(\.slots).compactMap(\.attribute) {
       for text in [attribute.valueClassName, attribute.userInfo[AttributeForms.typeKey]].compactMap({ $0 }) {
@@ -55,7 +52,7 @@ struct SnapshotPlan {
     } else {
       typeName = Self.free("Snapshot", taken)
     }
-    // A property below may have the name.
+    // A property of a subentity can have the name.
     functionName = Self.free("snapshot", namesInTree)
     func identifier(_ name: String) -> String { Self.free(identifiers[name] ?? name, Self.reserved) }
     slots = entity.slots.filter { $0.kind != .none && !$0.isPart }.map { ($0, identifier($0.name)) }

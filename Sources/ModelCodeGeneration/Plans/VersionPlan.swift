@@ -1,22 +1,21 @@
-// VersionPlan: the versions of a model's bundle, as generated code names them.
 import Foundation
 import ObjectModel
 
-/// The versions of a model's bundle, the oldest first.
+/// The versions of a model's bundle, oldest first.
 struct VersionPlan {
   struct Version {
-    /// The version's name, such as `Library 2`.
+    /// The name of the version, such as `Library 2`.
     let name: String
     /// The name in Swift, such as `library2`.
     let identifier: String
-    /// The text of the version's file, without what only editors use; nil for the version that the code is generated from.
+    /// The text of the version's file without elements that only editors use; `nil` for the version from which the code is generated.
     let text: String?
   }
   let versions: [Version]
 
-  /// The versions of a bundle; nil where there is only one, which has nothing to be migrated from.
+  /// Creates the plan of a bundle; `nil` if it has only one version, so that there is nothing to migrate from.
   ///
-  /// - Throws: ``ModelFileError`` when a version has text that its file cannot hold.
+  /// - Throws: ``ModelFileError`` if a version contains text that cannot be written to a file.
   @_optimize(none) init?(_ bundle: VersionedModel) throws(ModelFileError) {
     guard bundle.versions.count > 1 else { return nil }
     var taken: Set = ["all", "init", "self"]
@@ -32,7 +31,7 @@ struct VersionPlan {
     self.versions = versions
   }
 
-  /// `Library 2` as `library2`.
+  /// Returns a name in camel case: `library2` for `Library 2`.
   private static func camelCase(_ name: String) -> String {
     let words = name.split { !$0.isLetter && !$0.isNumber && $0 != "_" }
     let joined = words.enumerated().map {

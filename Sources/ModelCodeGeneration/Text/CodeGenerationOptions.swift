@@ -1,35 +1,33 @@
-// CodeGenerationOptions: what the source of typed classes is to look like.
-
-/// What the source of typed classes is to look like.
+/// The options of the source of typed classes.
 public struct CodeGenerationOptions: Sendable, Hashable {
-  /// Who sees the classes.
+  /// The access level of the classes.
   public enum Access: String, Sendable, Hashable, CaseIterable {
-    /// Everybody; other modules may inherit from the classes.
+    /// All modules, which can also declare subclasses.
     case open
-    /// Everybody.
+    /// All modules.
     case `public`
-    /// The package.
+    /// The modules of the package.
     case package
     /// The module.
     case `internal`
   }
-  /// Who sees the classes.
+  /// The access level of the classes.
   public var access: Access
-  /// The module that the source is for: a class name `Module.Class` with it is one of the source's own.
+  /// The module of the source. Class names `Module.Class` with this module are generated.
   public var moduleName: String?
-  /// Modules to import beside `CipherData` and `Foundation`, for the types of transformable attributes.
+  /// Modules to import in addition to `CipherData` and `Foundation`, for the types of transformable attributes.
   public var imports: [String]
-  /// Whether of each class `Book` only its superclass `_Book` is written, with all properties: the application declares `class Book: _Book` and overrides there what
-  /// it likes.
+  /// Whether only a superclass `_Book`, with all properties, is generated for each class `Book`. The application declares
+  /// `class Book: _Book` and can override members there.
   public var isSplit: Bool
 
-  /// Makes options.
+  /// Creates options.
   ///
   /// - Parameters:
-  ///   - access: Who may use the classes.
-  ///   - moduleName: The module that the classes belong to; nil where the model's class names say it.
+  ///   - access: The access level of the classes.
+  ///   - moduleName: The module of the classes; `nil` if the class names in the model include it.
   ///   - imports: Modules to import, for the types of transformable attributes.
-  ///   - isSplit: Whether the application declares the classes, as subclasses of those that are written.
+  ///   - isSplit: Whether the application declares the classes as subclasses of the generated ones.
   public init(access: Access = .public, moduleName: String? = nil, imports: [String] = [], isSplit: Bool = false) {
     self.isSplit = isSplit
     self.access = access
@@ -37,40 +35,40 @@ public struct CodeGenerationOptions: Sendable, Hashable {
     self.imports = imports
   }
 
-  /// The modifier of a class, with a space behind it; empty for `internal`.
+  /// The access modifier of a class, followed by a space; empty for `internal`.
   var classModifier: String { access == .internal ? "" : access.rawValue + " " }
-  /// The modifier of anything else: `open` is for classes only.
+  /// The access modifier of other declarations: only classes can be `open`.
   var modifier: String { access == .open ? "public " : classModifier }
 }
 
 /// A file of generated source.
 public struct GeneratedFile: Sendable, Hashable {
-  /// The file's name.
+  /// The name of the file.
   public let name: String
-  /// Its text.
+  /// The contents of the file.
   public let contents: String
 }
 
-/// Why no classes can be generated for a model.
+/// The reason why no classes can be generated for a model.
 public enum CodeGenerationError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// Two entities whose class is to be generated share one.
+  /// Two entities share a class that is to be generated.
   case sharedClass(className: String, entities: [String])
-  /// A class is to be generated under a name that is no Swift identifier.
+  /// The name of a class to generate is not a Swift identifier.
   case badClassName(entity: String, className: String)
-  /// The Swift type of an attribute is not written as one.
+  /// The Swift type of an attribute is not valid.
   case badValueType(entity: String, attribute: String)
-  /// The case that stands for unknown raw values of an attribute is no Swift identifier.
+  /// The case for unknown raw values of an attribute is not a Swift identifier.
   case badUnknownCase(entity: String, attribute: String)
-  /// An attribute is said to have a rule in Swift, but cannot have one.
+  /// An attribute specifies a validation function in Swift, but cannot have one.
   case badRule(entity: String, attribute: String)
-  /// The name of an entity's snapshots is no Swift identifier, or that of a class or a type that the entity's properties have.
+  /// The name of an entity's snapshots is not a Swift identifier, or is that of a class or of a type that the entity's properties have.
   case badSnapshotName(entity: String, name: String)
-  /// Two models of one file have the same name.
+  /// Two models in one file have the same name.
   case sharedName(String)
-  /// The module to import is not written as one.
+  /// The name of a module to import is not valid.
   case badImport(String)
 
-  /// The entity that the error is about, the first of several; nil for errors of the whole source.
+  /// The name of the affected entity, the first one of several; `nil` for errors of the whole source.
   package var entityName: String? {
     switch self {
     case .sharedClass(_, let entities): entities.first
@@ -80,7 +78,7 @@ public enum CodeGenerationError: Error, Sendable, Hashable, CustomStringConverti
     }
   }
 
-  /// The attribute that the error is about.
+  /// The name of the affected attribute.
   package var attributeName: String? {
     switch self {
     case .badValueType(_, let attribute), .badUnknownCase(_, let attribute), .badRule(_, let attribute): attribute
@@ -88,7 +86,7 @@ public enum CodeGenerationError: Error, Sendable, Hashable, CustomStringConverti
     }
   }
 
-  /// What is wrong and what to do.
+  /// A message with the error and how to fix it.
   @_optimize(none) public var description: String {
     switch self {
     case .sharedClass(let name, let entities):

@@ -1,21 +1,19 @@
-// ShadowedNames: types of Swift, Foundation and the library that the source's own types hide.
-
-/// Keeps the names of the source's own types apart from those of the types that it uses.
+/// Distinguishes names of generated types from those of the types that the source uses.
 ///
-/// A class of the application hides a type of the same name in the modules that it imports. Emitters mark the names that are the source's own; in the finished
-/// source every other mention of such a name is written with its module, such as `CipherData.ManagedObject`.
+/// A class of the application shadows a type of the same name in imported modules. Emitters mark generated names. In the finished source,
+/// every unmarked occurrence of such a name is qualified by its module, such as `CipherData.ManagedObject`.
 struct ShadowedNames {
-  /// A character that no identifier has, and that no text of a model brings into the source: literals and comments escape it.
+  /// A character that cannot be in an identifier and that texts of a model cannot introduce: literals and comments escape it.
   private static let mark: Character = "\u{F0000}"
 
-  /// Types of Swift that generated source mentions.
+  /// Types of the Swift standard library that generated source uses.
   static let ofSwift: Set<String> = [
     "Array", "Bool", "Codable", "Dictionary", "Double", "Error", "Float", "Hashable", "Identifiable", "Int", "Int16", "Int32", "Int64",
     "Never", "Optional", "PartialKeyPath", "Range", "Result", "Sendable", "Sequence", "Set", "String", "Void",
   ]
-  /// Types of Foundation that generated source mentions.
+  /// Types of Foundation that generated source uses.
   static let ofFoundation: Set<String> = ["Data", "Date", "Decimal", "URL", "UUID"]
-  /// Types of the library that generated source mentions.
+  /// Types of the library that generated source uses.
   static let ofLibrary: Set<String> = [
     "AttributeDescription", "AttributeType", "CompositeDescription", "CustomMigrationStage", "EntityDescription", "ExternalData",
     "FetchComposite", "FetchField", "FetchIndexDescription", "FetchIndexElement", "FetchIndirect", "FetchMembers", "FetchObject",
@@ -26,10 +24,10 @@ struct ShadowedNames {
     "TypedSnapshot", "_KeyPathNames",
   ]
 
-  /// The module of each type that is hidden.
+  /// The module of each shadowed type.
   private let modules: [String: String]
 
-  /// - Parameter names: The names of the source's own types.
+  /// - Parameter names: The names of generated types.
   init(hiddenBy names: some Sequence<String>) {
     var modules: [String: String] = [:]
     for name in names {
@@ -40,23 +38,23 @@ struct ShadowedNames {
     self.modules = modules
   }
 
-  /// A name of the source's own, marked.
+  /// Returns a marked name.
   static func marked(_ name: String) -> String { "\(mark)\(name)\(mark)" }
 
-  /// A text without marks.
+  /// Returns text without marks.
   static func plain(_ text: String) -> String { text.filter { $0 != mark } }
 
-  /// The source without marks and with the modules of what it hides.
+  /// Returns the source without marks and with qualified names of shadowed types.
   @_optimize(none) func resolved(_ source: String) -> String {
     if modules.isEmpty { return Self.plain(source) }
     return source.split(separator: "\n", omittingEmptySubsequences: false).map(line).joined(separator: "\n")
   }
 
-  /// A line of source: literals and comments end with their line.
+  /// Resolves a line of source. Literals and comments do not extend beyond their line.
   @_optimize(none) private func line(_ line: Substring) -> String {
     guard modules.keys.contains(where: { line.contains($0) }) else { return Self.plain(String(line)) }
     var result = ""
-    // The last two characters that are not spaces, to tell what a name stands for.
+    // The last two characters that are not spaces, which determine the role of a name.
     var before: Character?
     var word = ""
     var rest = line
@@ -87,14 +85,14 @@ struct ShadowedNames {
     return result
   }
 
-  /// Whether a name is not that of a type: a member, an attribute, something that is declared, or a label of an argument.
+  /// Returns whether a name is not that of a type: a member, an attribute, a declaration, or an argument label.
   private func isDeclaration(_ before: Character?, _ word: String, _ rest: Substring) -> Bool {
     if let before, ".`@#\\".contains(before) { return true }
     if ["var", "let", "func", "case", "class", "struct", "enum", "protocol"].contains(word) { return true }
     return before.map { "(,".contains($0) } ?? false && rest.first == ":"
   }
 
-  /// The literal that a text begins with.
+  /// Returns the literal at the start of a text.
   @_optimize(none) private static func literal(at text: Substring) -> Substring {
     var end = text.index(after: text.startIndex)
     while end < text.endIndex {

@@ -1,16 +1,14 @@
-// SwiftEmitter: lines of source with their indentation.
-
-/// Collects lines of source.
+/// A buffer for lines of source with their indentation.
 struct SwiftEmitter {
   private var lines: [String] = []
   private var depth = 0
 
-  /// Adds a line; an empty one separates.
+  /// Adds a line. An empty line is a separator.
   mutating func line(_ text: String = "") {
     lines.append(text.isEmpty ? "" : String(repeating: "  ", count: depth) + text)
   }
 
-  /// Adds a block: its head with a brace, its lines indented, the closing brace.
+  /// Adds a block: its head with an opening brace, its indented lines, and the closing brace.
   mutating func block(_ head: String, _ body: (inout SwiftEmitter) -> Void) {
     line(head + " {")
     depth += 1
@@ -19,7 +17,7 @@ struct SwiftEmitter {
     line("}")
   }
 
-  /// Adds lines between a head and a tail, indented.
+  /// Adds indented lines between a head and a tail.
   mutating func enclosed(_ head: String, _ tail: String, _ body: (inout SwiftEmitter) -> Void) {
     line(head)
     depth += 1
@@ -28,17 +26,16 @@ struct SwiftEmitter {
     line(tail)
   }
 
-  /// The source.
   var text: String { lines.joined(separator: "\n") + "\n" }
 }
 
-/// Which modules the source of a file needs.
+/// The modules that the source of a file must import.
 struct ImportNeeds: Equatable {
-  /// Foundation in the signature of something that other modules see.
+  /// Whether public signatures use Foundation.
   var foundationInSignatures = false
-  /// Foundation in the code.
+  /// Whether the code uses Foundation.
   var foundation = false
-  /// The application's modules, for the types of transformable attributes.
+  /// Whether transformable attributes use types of the application's modules.
   var others = false
 
   mutating func add(_ other: ImportNeeds) {
@@ -53,7 +50,7 @@ struct ImportLines {
   private enum Level: Int { case `internal`, package, `public` }
   private var levels: [String: Level] = [:]
 
-  /// Adds what the source of a model needs. Only what a signature shows is imported publicly: more would be a warning.
+  /// Adds the imports of a model's source. Only modules used in signatures are imported publicly; otherwise, the compiler would warn.
   @_optimize(none) mutating func add(_ needs: ImportNeeds, _ options: CodeGenerationOptions) {
     let level: Level =
       switch options.access {

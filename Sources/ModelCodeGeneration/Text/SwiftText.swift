@@ -1,8 +1,7 @@
-// SwiftText: names and values of a model as Swift source.
 import Foundation
 import ObjectModel
 
-/// Writes names and values as Swift source. Nothing that a model file says reaches the source but through here.
+/// Converts names and values to Swift source. All text from a model file passes through here before it reaches the source.
 enum SwiftText {
   /// Words that cannot be names without backticks.
   private static let keywords: Set<String> = [
@@ -12,7 +11,7 @@ enum SwiftText {
     "static", "struct", "subscript", "super", "switch", "throw", "throws", "true", "try", "typealias", "var", "where", "while", "_",
   ]
 
-  /// Whether a text is a Swift identifier.
+  /// Returns whether a text is a Swift identifier.
   static func isIdentifier(_ text: String) -> Bool {
     guard let first = text.unicodeScalars.first, isHead(first), text != "_" else { return false }
     return text.unicodeScalars.dropFirst().allSatisfy(isBody)
@@ -21,22 +20,23 @@ enum SwiftText {
   private static func isHead(_ scalar: Unicode.Scalar) -> Bool { scalar == "_" || scalar.properties.isXIDStart }
   private static func isBody(_ scalar: Unicode.Scalar) -> Bool { scalar == "_" || scalar.properties.isXIDContinue }
 
-  /// A name as an identifier without backticks: what cannot be in one becomes an underscore.
+  /// Returns a name as an identifier without backticks, with invalid characters replaced by underscores.
   static func plainIdentifier(_ name: String) -> String {
     var result = String(String.UnicodeScalarView(name.unicodeScalars.map { isBody($0) ? $0 : "_" }))
     if let first = result.unicodeScalars.first, !isHead(first) { result = "_" + result }
     return result.allSatisfy { $0 == "_" } ? result + "unnamed" : result
   }
 
-  /// Members of every object, struct or type that a property of the name would hide or that Swift keeps for itself. Core Data allows properties of these names.
+  /// Members of every object, struct, or type that a property of the same name would shadow, and names that Swift reserves. Core Data
+  /// allows properties with these names.
   private static let memberNames: Set<String> = [
     "Protocol", "Self", "Type", "committedValues", "hashValue", "isUsable", "makeExternalDataWriter", "objectWillChange",
     "validateForDelete",
     "validateForInsert", "validateForUpdate",
   ]
 
-  /// The identifiers of properties beside each other. Plain names keep their own whatever else is declared beside them; names that differ only in what
-  /// Swift cannot write get numbers.
+  /// Returns unique identifiers for the properties of a type. Valid names are kept; names that differ only in characters that are invalid
+  /// in Swift get numeric suffixes.
   @_optimize(none) static func identifiers(of names: [String], _ taken: inout Set<String>) -> [String: String] {
     var result: [String: String] = [:]
     for name in names.filter(isIdentifier) + names.filter({ !isIdentifier($0) }) {
@@ -52,15 +52,15 @@ enum SwiftText {
     return result
   }
 
-  /// A name where source expects one, in backticks if it is a keyword.
+  /// Returns an identifier, in backticks if it is a keyword.
   static func escaped(_ identifier: String) -> String { keywords.contains(identifier) ? "`\(identifier)`" : identifier }
 
-  /// The identifier with its first letter raised, for `addToTags`.
+  /// Returns the identifier with its first letter capitalized, as for `addToTags`.
   static func capitalized(_ identifier: String) -> String {
     identifier.prefix(1).uppercased() + identifier.dropFirst()
   }
 
-  /// A string literal of one line.
+  /// Returns a single-line string literal.
   @_optimize(none) static func literal(_ text: String) -> String {
     var result = "\""
     for scalar in text.unicodeScalars {
@@ -71,7 +71,7 @@ enum SwiftText {
       case "\r": result += "\\r"
       case "\t": result += "\\t"
       default:
-        // Controls, and whatever could change the direction or the look of the source.
+        // Control characters, and those that can change the direction or the appearance of the source.
         switch scalar.properties.generalCategory {
         case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .unassigned, .nonspacingMark, .enclosingMark:
           result += "\\u{\(String(scalar.value, radix: 16, uppercase: true))}"
@@ -82,12 +82,12 @@ enum SwiftText {
     return result + "\""
   }
 
-  /// A text for a comment of one line.
+  /// Returns text for a single-line comment.
   static func comment(_ text: String) -> String {
     String(literal(text).dropFirst().dropLast())
   }
 
-  /// A slot as an expression.
+  /// Returns a slot's value as an expression.
   static func slot(_ slot: Slot, data: String = "Data") -> String {
     switch slot {
     case .null: ".null"
@@ -104,7 +104,7 @@ enum SwiftText {
     return "\(value)"
   }
 
-  /// A Swift type that a model names, if it is written as one: names, dots, brackets, commas, colons and question marks only.
+  /// Returns a Swift type that a model names if it is written as one: with names, dots, brackets, commas, colons, and question marks only.
   @_optimize(none) static func type(_ text: String) -> String? {
     let allowed = text.unicodeScalars.allSatisfy { isBody($0) || ".<>[]:,? ()&".unicodeScalars.contains($0) }
     guard allowed, text.unicodeScalars.contains(where: isHead) else { return nil }
