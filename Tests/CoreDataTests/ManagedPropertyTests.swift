@@ -2,6 +2,17 @@ import CoreData
 import Foundation
 import XCTest
 
+/// An entity whose numbers have other classes in the source than in the model.
+final class Numbers: NSManagedObject {
+  @NSManaged var one: NSDecimalNumber
+  @NSManaged var two: NSDecimalNumber?
+  @NSManaged var three: NSDecimalNumber?
+  @NSManaged var four: NSDecimalNumber?
+  @NSManaged var five: NSDecimalNumber?
+  @NSManaged var six: NSNumber?
+  @NSManaged var seven: NSNumber?
+}
+
 /// Properties and methods declared with `@NSManaged` read and change the store's rows.
 final class ManagedPropertyTests: XCTestCase {
   func testAttributesKeepTheirValues() throws {
@@ -146,6 +157,165 @@ final class ManagedPropertyTests: XCTestCase {
       author.mutableSetValue(forKey: "bokos").add(emma)
       XCTAssertNotNil(stack.context.pendingError)
     }
+  }
+
+  func testSetsThatKeysReadChangeTheRelationship() throws {
+    try LibraryStack.with { stack in
+      let author = Author(context: stack.context)
+      author.name = "Austen"
+      let (emma, persuasion, sanditon) = (stack.book("Emma"), stack.book("Persuasion"), stack.book("Sanditon"))
+      emma.author = author
+      let books = author.mutableSetValue(forKey: "books")
+      XCTAssertEqual(books, NSSet(object: emma))
+      // What is read is a plain set, since casts of others are empty on Linux.
+      XCTAssertEqual(author.value(forKey: "books") as? Set<Book>, [emma])
+      XCTAssertTrue(books.contains(emma) && !books.contains(persuasion) && !books.contains("Emma"))
+      books.add(persuasion)
+      XCTAssertTrue(persuasion.author === author)
+      XCTAssertEqual(author.books as? Set<Book>, [emma, persuasion])
+      author.addToBooks(sanditon)
+      XCTAssertEqual(books.count, 3)
+      for case let book as Book in books where book !== sanditon { books.remove(book) }
+      XCTAssertEqual(books.count, 1)
+      XCTAssertEqual(author.books as? Set<Book>, [sanditon])
+      author.mutableSetValue(forKeyPath: "books").add(emma)
+      emma.mutableSetValue(forKeyPath: "author.books").add(persuasion)
+      XCTAssertEqual(author.books as? Set<Book>, [emma, persuasion, sanditon])
+      XCTAssertEqual((author.primitiveValue(forKey: "books") as? NSSet)?.count, 3)
+      author.willChangeValue(forKey: "books")
+      author.setPrimitiveValue(NSSet(array: [persuasion]), forKey: "books")
+      author.didChangeValue(forKey: "books")
+      XCTAssertEqual(author.books as? Set<Book>, [persuasion])
+      XCTAssertNil(emma.author)
+      let favourites = try XCTUnwrap(author.value(forKey: "favourites") as? NSMutableOrderedSet)
+      favourites.addObjects(from: [emma, persuasion])
+      XCTAssertEqual(author.favourites?.array as? [Book], [emma, persuasion])
+      emma.mutableSetValue(forKey: "admirers").remove(author)
+      XCTAssertEqual((author.value(forKeyPath: "favourites") as? NSOrderedSet)?.array as? [Book], [persuasion])
+      persuasion.mutableOrderedSetValue(forKeyPath: "author.favourites").removeAllObjects()
+      XCTAssertEqual(author.favourites?.count, 0)
+      XCTAssertNil(stack.context.pendingError)
+    }
+  }
+
+  func testEveryChangeOfAMutableSetChangesTheRelationship() throws {
+    try LibraryStack.with { stack in
+      let author = Author(context: stack.context)
+      author.name = "Austen"
+      let books = ["a", "b", "c", "d"].map { stack.book($0) }
+      let (set, favourites) = (author.mutableSetValue(forKey: "books"), author.mutableOrderedSetValue(forKey: "favourites"))
+      func check(_ members: String, line: UInt = #line, _ change: (NSMutableSet) -> Void) {
+        change(set)
+        XCTAssertEqual((author.books as? Set<Book> ?? []).map { $0.title ?? "" }.sorted().joined(), members, line: line)
+        XCTAssertEqual(set.count, members.count, line: line)
+      }
+      check("abc") { $0.addObjects(from: Array(books[..<3])) }
+      check("bcd") { $0.setSet([books[1], books[2], books[3]] as Set<Book>) }
+      check("bc") { $0.intersect([books[0], books[1], books[2]] as Set<Book>) }
+      check("abc") { $0.union([books[0], books[1]] as Set<Book>) }
+      check("a") { $0.minus([books[1], books[2]] as Set<Book>) }
+      check("") { $0.removeAllObjects() }
+      func checkOrdered(_ members: String, line: UInt = #line, _ change: (NSMutableOrderedSet) -> Void) {
+        change(favourites)
+        XCTAssertEqual((author.favourites?.array as? [Book] ?? []).map { $0.title ?? "" }.joined(), members, line: line)
+        XCTAssertEqual((favourites.array as? [Book] ?? []).map { $0.title ?? "" }.joined(), members, line: line)
+      }
+      checkOrdered("ab") { $0.addObjects(from: Array(books[..<2])) }
+      checkOrdered("cadb") { $0.insert([books[2], books[3]], at: [0, 2]) }
+      checkOrdered("badc") { $0.exchangeObject(at: 0, withObjectAt: 3) }
+      checkOrdered("adcb") { $0.moveObjects(at: [0], to: 3) }
+      checkOrdered("ab") { $0.removeObjects(at: [1, 2]) }
+      checkOrdered("cb") { $0.setObject(books[2], at: 0) }
+      checkOrdered("cbd") { $0.union(NSOrderedSet(array: [books[1], books[3]])) }
+      checkOrdered("bd") { $0.minus(NSOrderedSet(array: [books[2]])) }
+      checkOrdered("b") { $0.intersect(NSOrderedSet(array: [books[1]])) }
+      checkOrdered("ba") { $0.unionSet([books[0], books[1]]) }
+      checkOrdered("b") { $0.minusSet([books[0]]) }
+      checkOrdered("ba") { $0.add(books[0]) }
+      checkOrdered("ba") { $0.intersectSet([books[0], books[1], books[2]]) }
+      checkOrdered("ab") { $0.sort { one, _ in (one as? Book)?.title == "a" ? .orderedAscending : .orderedDescending } }
+      checkOrdered("b") { $0.removeObjects(in: NSRange(location: 0, length: 1)) }
+      checkOrdered("d") { $0.replaceObjects(at: [0], with: [books[3]]) }
+      checkOrdered("") { $0.removeObjects(in: [books[3], books[0]]) }
+      XCTAssertNil(stack.context.pendingError)
+      try stack.context.save()
+    }
+  }
+
+  func testSetsOfRelationshipsAreCopiedAsPlainSets() throws {
+    try LibraryStack.with { stack in
+      let author = Author(context: stack.context)
+      author.name = "Austen"
+      let (emma, persuasion) = (stack.book("Emma"), stack.book("Persuasion"))
+      emma.author = author
+      author.addToFavourites(emma)
+      for set in [author.mutableSetValue(forKey: "books"), emma.mutableSetValue(forKeyPath: "author.books")] {
+        XCTAssertEqual(set.copy() as? Set<Book>, [emma])
+        let copy = try XCTUnwrap(set.mutableCopy() as? NSMutableSet)
+        copy.add(persuasion)
+        XCTAssertEqual(copy.count, 2)
+        XCTAssertEqual(set, NSSet(object: emma))
+        XCTAssertTrue(set.isSubset(of: [emma, persuasion] as Set<Book>))
+        XCTAssertEqual(set.filtered(using: NSPredicate(format: "title == 'Emma'")), [emma])
+        XCTAssertEqual(set.value(forKey: "title") as? Set<String>, ["Emma"])
+      }
+      let orderedSets: [NSMutableOrderedSet?] = [
+        author.value(forKey: "favourites") as? NSMutableOrderedSet, author.mutableOrderedSetValue(forKey: "favourites"),
+      ]
+      for set in orderedSets {
+        let set = try XCTUnwrap(set)
+        XCTAssertEqual((set.copy() as? NSOrderedSet)?.array as? [Book], [emma])
+        let copy = try XCTUnwrap(set.mutableCopy() as? NSMutableOrderedSet)
+        copy.add(persuasion)
+        XCTAssertEqual(copy.count, 2)
+        XCTAssertEqual(set.set as? Set<Book>, [emma])
+      }
+      XCTAssertEqual(author.books as? Set<Book>, [emma])
+      XCTAssertEqual(author.favourites?.array as? [Book], [emma])
+    }
+  }
+
+  func testAttributesAreReadAndSetAsNumbersOfEveryClass() throws {
+    let types: [NSAttributeType] = [
+      .integer16AttributeType, .integer32AttributeType, .integer64AttributeType, .doubleAttributeType, .floatAttributeType,
+      .decimalAttributeType, .booleanAttributeType,
+    ]
+    let entity = NSEntityDescription()
+    (entity.name, entity.managedObjectClassName) = ("Numbers", NSStringFromClass(Numbers.self))
+    entity.properties = ["one", "two", "three", "four", "five", "six", "seven"].enumerated().map { index, name in
+      let attribute = NSAttributeDescription()
+      (attribute.name, attribute.attributeType, attribute.isOptional) = (name, types[index], true)
+      return attribute
+    }
+    let model = NSManagedObjectModel()
+    model.entities = [entity]
+    let container = NSPersistentContainer(name: "Numbers", managedObjectModel: model)
+    let description = NSPersistentStoreDescription()
+    description.type = NSInMemoryStoreType
+    container.persistentStoreDescriptions = [description]
+    container.loadPersistentStores { XCTAssertNil($1) }
+    let numbers = Numbers(context: container.viewContext)
+    XCTAssertNil(numbers.two)
+    XCTAssertEqual(numbers.one, 0)
+    for _ in 0..<2 {
+      numbers.one = 1
+      (numbers.two, numbers.three, numbers.four, numbers.five, numbers.six, numbers.seven) = (1, 1, 1, 1, 1, 1)
+      XCTAssertEqual(
+        [numbers.one, numbers.two, numbers.three, numbers.four, numbers.five], Array(repeating: NSDecimalNumber(value: 1), count: 5))
+      XCTAssertEqual(numbers.six, 1)
+      XCTAssertEqual(numbers.seven, 1)
+      for name in ["one", "two", "three", "four", "five", "six", "seven"] {
+        numbers.setValue(NSDecimalNumber(value: 1), forKey: name)
+        XCTAssertEqual((numbers.value(forKey: name) as? NSNumber)?.intValue, 1, name)
+        numbers.setValue(NSNumber(value: 1), forKey: name)
+        XCTAssertEqual((numbers.value(forKey: name) as? NSNumber)?.intValue, 1, name)
+      }
+      XCTAssertNil(container.viewContext.pendingError)
+      XCTAssertNoThrow(try container.viewContext.save())
+      container.viewContext.refreshAllObjects()
+    }
+    numbers.three = NSDecimalNumber(string: "1.5")
+    XCTAssertNotNil(container.viewContext.pendingError)
   }
 
   func testPrimitiveValuesAreNoChanges() throws {

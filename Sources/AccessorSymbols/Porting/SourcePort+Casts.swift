@@ -77,7 +77,7 @@ extension SourcePort {
   }
 
   /// Where the expression begins that ends before a place.
-  private static func operand(_ tokens: [SourceToken], before position: Int) -> Int? {
+  static func operand(_ tokens: [SourceToken], before position: Int) -> Int? {
     var first = position
     while first > 0 {
       let token = tokens[first - 1]

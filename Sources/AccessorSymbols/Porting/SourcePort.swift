@@ -4,7 +4,7 @@
 ///
 /// Changed are imports of Apple's modules and attributes of Objective-C (they get `#if canImport(…)`), `#keyPath` (a text), `#selector` of a sort descriptor (its name), and classes that override
 /// `init(entity:insertInto:)` (they get the initializer of stored objects), observers by selectors (they get a closure), casts of fetch requests (they get an `#else`), sources that leave the import to
-/// others, classes with managed properties that a function declares (they go to the end of the source), and extensions of `NSObject` that managed objects use (they extend these too). What cannot be
+/// others, patterns and casts that match on Apple's systems only (an error as an `NSError`, the set of a relationship as an `NSMutableSet`), classes with managed properties that a function declares (they go to the end of the source), and extensions of `NSObject` that managed objects use (they extend these too). What cannot be
 /// changed by rules is remarked on.
 package struct SourcePort {
   /// Something that has to be changed by hand.
@@ -79,7 +79,9 @@ package struct SourcePort {
     if token.isMark("@"), let name = cursor.token(after: 1)?.word { return lookAtAttribute(name, token, cursor) }
     if token.kind == .literal { return lookInText(token) }
     switch token.word {
-    case "as": replaceCast(token, cursor)
+    case "as": if !replaceFailingCast(cursor) { replaceCast(token, cursor) }
+    case "catch": replaceCatch(token, cursor)
+    case "case": lookAtCase(token, cursor)
     case "Foundation", "CoreData": unqualify(token, cursor)
     case "class":
       lookAtClass(token, cursor)

@@ -47,6 +47,18 @@ enum ManagedValue {
     return try? SecureArchive.object(of: data, classes: [])
   }
 
+  /// A number of any type as an `NSNumber`; nil for other values.
+  static func number(_ value: Any) -> NSNumber? { (value as? Decimal).map { NSDecimalNumber(decimal: $0) } ?? value as? NSNumber }
+
+  /// A decimal number as the number that an attribute of another type of numbers has; nil for a type that has no such number.
+  static func number(_ number: NSDecimalNumber, for type: AttributeType?) -> Any? {
+    switch type {
+    case .integer16, .integer32, .integer64, .boolean: Int64(number.stringValue)
+    case .double, .float: Double(number.stringValue)
+    default: nil
+    }
+  }
+
   /// A value in which an object is its ID.
   static func unlinked(_ value: Any?) -> Any? { (value as? ManagedObject)?.objectID ?? value }
 

@@ -162,10 +162,11 @@ extension NSManagedObject {
   @usableFromInline final func converted<Value>(_ key: borrowing _ManagedKey) -> Value? {
     guard let property = key.property(in: compiledEntity) else { return primitive(key.name) as? Value }
     if case .attribute(let slot) = property, slot.attributeType == .transformable { return transformed(key.name) }
+    if Value.self == NSMutableSet.self || Value.self == NSMutableSet?.self { return mutableSetValue(forKey: key.name) as? Value }
     guard let value = value(forKey: key.name) else { return nil }
     if let value = value as? Value { return value }
     if let date = value as? Date { return date.timeIntervalSinceReferenceDate as? Value }
-    if let number = value as? NSNumber { return number as? Value }
+    if let number = ManagedValue.number(value) { return number as? Value ?? NSDecimalNumber(decimal: number.decimalValue) as? Value }
     return nil
   }
 

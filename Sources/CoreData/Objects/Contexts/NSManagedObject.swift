@@ -74,7 +74,7 @@ open class NSManagedObject: ManagedObject, NSObjectProtocol, NSFetchRequestResul
   open func willChangeValue(forKey key: String) { fireIfFault() }
   /// After a primitive value was set: the object is changed from now on.
   open func didChangeValue(forKey key: String) {
-    guard let value = primitiveValue(forKey: key) else { return }
+    guard isAttribute(key), let value = primitiveValue(forKey: key) else { return }
     (self as ManagedObject)[key] = value
   }
   /// The IDs of a relationship's objects, without firing their faults.
@@ -84,20 +84,22 @@ open class NSManagedObject: ManagedObject, NSObjectProtocol, NSFetchRequestResul
 
   // MARK: Properties by their names
 
-  /// The value of a property; nil when there is none.
+  /// The value of a property; nil when there is none. A to-many relationship gives an `NSSet`, which ``mutableSetValue(forKey:)`` makes changeable, an ordered one an
+  /// `NSMutableOrderedSet` that changes the relationship.
   open func value(forKey key: String) -> Any? {
-    telling(nil, "value(forKey:)") { object in
-      let value = try (object as ManagedObject).value(forKey: key)
-      // Ordered relationships are sets; what a fetched property has found is none.
-      if value is [ManagedObject], case .toMany = object.compiledEntity.property(named: key) { return ManagedValue.shown(value) }
-      return value is [ManagedObject] ? value : ManagedValue.shown(value)
-    }
+    telling(nil, "value(forKey:)") { $0.applicationValue(try ($0 as ManagedObject).value(forKey: key), of: key) }
   }
   /// Sets a property, and the inverse of a relationship.
   open func setValue(_ value: Any?, forKey key: String) {
     telling((), "setValue(_:forKey:)") { try ($0 as ManagedObject).setValue(taken(value, key), forKey: key) }
   }
   private final func taken(_ value: Any?, _ key: String) -> Any? {
+    if let number = AttributeConversion.unwrapped(value) as? NSDecimalNumber,
+      case .attribute(let slot) = compiledEntity.property(named: key),
+      let number = ManagedValue.number(number, for: slot.attributeType)
+    {
+      return number
+    }
     let taken = ManagedValue.taken(value)
     guard let taken, SecureArchive.archives(taken), case .attribute(let slot) = compiledEntity.property(named: key),
       slot.attributeType == .transformable, AttributeTransformers.transformer(forName: slot.attribute?.valueTransformerName ?? "") == nil
@@ -106,11 +108,24 @@ open class NSManagedObject: ManagedObject, NSObjectProtocol, NSFetchRequestResul
   }
   /// The value at the end of a dotted path.
   open func value(forKeyPath keyPath: String) -> Any? {
-    telling(nil, "value(forKeyPath:)") { ManagedValue.shown(try ($0 as ManagedObject).value(forKeyPath: keyPath)) }
+    telling(nil, "value(forKeyPath:)") { object in
+      let value = try (object as ManagedObject).value(forKeyPath: keyPath)
+      guard value is [ManagedObject] else { return ManagedValue.shown(value) }
+      guard let dot = keyPath.lastIndex(of: ".") else { return object.applicationValue(value, of: keyPath) }
+      // The members are those of one object, or of several.
+      let owner = try (object as ManagedObject).value(forKeyPath: String(keyPath[..<dot])) as? NSManagedObject
+      return owner?.applicationValue(value, of: String(keyPath[keyPath.index(after: dot)...])) ?? ManagedValue.shown(value)
+    }
   }
   /// Sets the property at the end of a dotted path of to-one relationships.
   open func setValue(_ value: Any?, forKeyPath keyPath: String) {
-    telling((), "setValue(_:forKeyPath:)") { try ($0 as ManagedObject).setValue(ManagedValue.taken(value), forKeyPath: keyPath) }
+    telling((), "setValue(_:forKeyPath:)") { object in
+      guard let dot = keyPath.lastIndex(of: ".") else { return object.setValue(value, forKey: keyPath) }
+      if let owner = try (object as ManagedObject).value(forKeyPath: String(keyPath[..<dot])) as? NSManagedObject {
+        return owner.setValue(value, forKey: String(keyPath[keyPath.index(after: dot)...]))
+      }
+      try (object as ManagedObject).setValue(ManagedValue.taken(value), forKeyPath: keyPath)
+    }
   }
   /// Sets properties by their names.
   open func setValuesForKeys(_ values: [String: Any]) {
@@ -122,18 +137,52 @@ open class NSManagedObject: ManagedObject, NSObjectProtocol, NSFetchRequestResul
   }
   /// The value of an attribute as it stands, without firing a fault.
   open func primitiveValue(forKey key: String) -> Any? {
-    telling(nil, "primitiveValue(forKey:)") { ManagedValue.shown(try ($0 as ManagedObject).primitiveValue(forKey: key)) }
+    telling(nil, "primitiveValue(forKey:)") { object in
+      // The members of a relationship have no other form.
+      let value =
+        object.isAttribute(key)
+        ? try (object as ManagedObject).primitiveValue(forKey: key) : try (object as ManagedObject).value(forKey: key)
+      return object.applicationValue(value, of: key)
+    }
   }
   /// Sets an attribute without making the object changed.
   open func setPrimitiveValue(_ value: Any?, forKey key: String) {
-    telling((), "setPrimitiveValue(_:forKey:)") { try ($0 as ManagedObject).setPrimitiveValue(ManagedValue.taken(value), forKey: key) }
+    telling((), "setPrimitiveValue(_:forKey:)") { object in
+      if object.isAttribute(key) {
+        try (object as ManagedObject).setPrimitiveValue(taken(value, key), forKey: key)
+      } else {
+        try (object as ManagedObject).setValue(taken(value, key), forKey: key)
+      }
+    }
   }
 
   /// The members of a to-many relationship as a set that changes it. A name of another property makes the set stay empty and is recorded as the context's pending error.
   open func mutableSetValue(forKey key: String) -> NSMutableSet { RelationshipSet(self, key) }
 
+  /// The members of the to-many relationship at the end of a dotted path of to-one relationships as a set that changes it.
+  open func mutableSetValue(forKeyPath keyPath: String) -> NSMutableSet {
+    let (owner, key) = owner(of: keyPath)
+    return owner?.mutableSetValue(forKey: key) ?? NSMutableSet()
+  }
+
+  /// The members of the ordered relationship at the end of a dotted path of to-one relationships as a set that changes it.
+  open func mutableOrderedSetValue(forKeyPath keyPath: String) -> NSMutableOrderedSet {
+    let (owner, key) = owner(of: keyPath)
+    return owner?.mutableOrderedSetValue(forKey: key) ?? NSMutableOrderedSet()
+  }
+
+  /// The object whose property a path ends with, and the property; no object if the path does not lead to one.
+  private func owner(of keyPath: String) -> (NSManagedObject?, key: String) {
+    guard let dot = keyPath.lastIndex(of: ".") else { return (self, keyPath) }
+    return (value(forKeyPath: String(keyPath[..<dot])) as? NSManagedObject, String(keyPath[keyPath.index(after: dot)...]))
+  }
+
   /// The members of an ordered relationship as a set that changes it. A name of another property makes the set stay empty and is recorded as the context's pending error.
-  open func mutableOrderedSetValue(forKey key: String) -> NSMutableOrderedSet { RelationshipOrderedSet(self, key) }
+  open func mutableOrderedSetValue(forKey key: String) -> NSMutableOrderedSet {
+    let members = value(forKey: key) as? NSOrderedSet
+    return members as? RelationshipOrderedSet
+      ?? RelationshipOrderedSet(self, key, (members?.array ?? []).compactMap { $0 as? ManagedObject })
+  }
 
   // MARK: Changes
 

@@ -3,17 +3,34 @@ import Foundation
 import ObjectContext
 
 extension NSManagedObject {
-  /// The members of a to-many relationship, as they are now.
-  fileprivate final func members(_ key: String) -> [Any] {
-    switch value(forKey: key) {
-    case let set as NSSet: set.allObjects
-    case let set as NSOrderedSet: set.array
-    default: []
+  /// The value of a property as applications get it. Members of an ordered relationship are a set that changes the relationship. Others are a plain `NSSet`: a cast
+  /// of a subclass to `Set` gives an empty set on Linux.
+  final func applicationValue(_ value: Any?, of key: String) -> Any? {
+    switch value {
+    case is Set<ManagedObject>: ManagedValue.shown(value)
+    // The results of a fetched property stay an array.
+    case let members as [ManagedObject]: isToMany(key) ? RelationshipOrderedSet(self, key, members) : members
+    default: value
     }
   }
+
+  /// Whether a name is not that of a relationship.
+  final func isAttribute(_ key: String) -> Bool {
+    switch compiledEntity.property(named: key) {
+    case .toOne, .toMany: false
+    default: true
+    }
+  }
+
+  private func isToMany(_ key: String) -> Bool {
+    if case .toMany = compiledEntity.property(named: key) { true } else { false }
+  }
+
+  /// The members of a to-many relationship.
+  fileprivate final func members(_ key: String) -> NSSet { value(forKey: key) as? NSSet ?? NSSet() }
 }
 
-/// The members of a to-many relationship.
+/// The members of a to-many relationship as they are when the set is asked. What is changed in the set is changed in the relationship.
 final class RelationshipSet: NSMutableSet {
   private let owner: NSManagedObject?
   private let key: String
@@ -23,24 +40,21 @@ final class RelationshipSet: NSMutableSet {
     super.init(capacity: 0)
   }
 
-  // Foundation makes copies by these: a copy is a plain set.
   required init(capacity numItems: Int) {
     (owner, key) = (nil, "")
     super.init(capacity: numItems)
   }
   required init?(coder: NSCoder) { nil }
-  required convenience init(objects: UnsafePointer<AnyObject>, count: Int) {
-    self.init(capacity: count)
-    for index in 0..<count { super.add(objects[index]) }
-  }
 
-  private var members: NSSet { owner.map { NSSet(array: $0.members(key)) } ?? NSSet() }
+  private var members: NSSet { owner?.members(key) ?? NSSet() }
 
-  override var count: Int { owner == nil ? super.count : members.count }
-  override func member(_ object: Any) -> Any? { owner == nil ? super.member(object) : members.member(object) }
-  override func objectEnumerator() -> NSEnumerator { owner == nil ? super.objectEnumerator() : members.objectEnumerator() }
-  override func add(_ object: Any) { if let owner { owner._managedAdd(object, to: key) } else { super.add(object) } }
-  override func remove(_ object: Any) { if let owner { owner._managedRemove(object, from: key) } else { super.remove(object) } }
+  override var count: Int { members.count }
+  override func member(_ object: Any) -> Any? { members.member(object) }
+  override func objectEnumerator() -> NSEnumerator { members.objectEnumerator() }
+  override func add(_ object: Any) { owner?._managedAdd(object, to: key) }
+  override func remove(_ object: Any) { owner?._managedRemove(object, from: key) }
+  override func copy(with zone: NSZone? = nil) -> Any { members.copy() }
+  override func mutableCopy(with zone: NSZone? = nil) -> Any { members.mutableCopy() }
 }
 
 /// The members of an ordered relationship, in their order as it was when the set was asked for. What is changed of it is changed of the relationship.
@@ -49,9 +63,9 @@ final class RelationshipOrderedSet: NSMutableOrderedSet {
   private var owner: NSManagedObject?
   private var key = ""
 
-  init(_ owner: NSManagedObject, _ key: String) {
+  init(_ owner: NSManagedObject, _ key: String, _ members: [ManagedObject]) {
     super.init(capacity: 0)
-    for member in owner.members(key) { super.insert(member, at: super.count) }
+    for member in members { super.insert(member, at: super.count) }
     (self.owner, self.key) = (owner, key)
   }
 
@@ -80,5 +94,37 @@ final class RelationshipOrderedSet: NSMutableOrderedSet {
   override func replaceObject(at index: Int, with object: Any) {
     owner?._managedReplace(at: index, in: key, with: object)
     if (0..<count).contains(index) { super.replaceObject(at: index, with: object) }
+  }
+
+  // Foundation's implementations of these change the set's own storage only.
+  override func addObjects(from array: [Any]) { array.forEach(add) }
+  override func insert(_ objects: [Any], at indexes: IndexSet) { changing { $0.insert(objects, at: indexes) } }
+  override func setObject(_ object: Any, at index: Int) { index == count ? add(object) : replaceObject(at: index, with: object) }
+  override func exchangeObject(at first: Int, withObjectAt second: Int) { changing { $0.exchangeObject(at: first, withObjectAt: second) } }
+  override func moveObjects(at indexes: IndexSet, to index: Int) { changing { $0.moveObjects(at: indexes, to: index) } }
+  override func replaceObjects(at indexes: IndexSet, with objects: [Any]) { changing { $0.replaceObjects(at: indexes, with: objects) } }
+  override func removeObjects(in range: NSRange) { changing { $0.removeObjects(in: range) } }
+  override func removeObjects(at indexes: IndexSet) { changing { $0.removeObjects(at: indexes) } }
+  override func removeObjects(in array: [Any]) { array.forEach(remove) }
+  override func removeAllObjects() { changing { $0.removeAllObjects() } }
+  // Foundation's own intersect(_:) does not end on Linux (Swift 6.3.1).
+  override func intersect(_ other: NSOrderedSet) { array.filter { !other.contains($0) }.forEach(remove) }
+  override func minus(_ other: NSOrderedSet) { other.array.forEach(remove) }
+  override func union(_ other: NSOrderedSet) { other.array.forEach(add) }
+  override func intersectSet(_ other: Set<AnyHashable>) { intersect(NSOrderedSet(array: other.map(\.base))) }
+  override func minusSet(_ other: Set<AnyHashable>) { other.forEach { remove($0.base) } }
+  override func unionSet(_ other: Set<AnyHashable>) { other.forEach { add($0.base) } }
+  override func sort(comparator: (Any, Any) -> ComparisonResult) { changing { $0.sort(comparator: comparator) } }
+  override func sort(options: NSSortOptions = [], usingComparator comparator: (Any, Any) -> ComparisonResult) {
+    changing { $0.sort(options: options, usingComparator: comparator) }
+  }
+
+  /// Changes a plain copy, and gives its members to the relationship and to this set.
+  private func changing(_ change: (NSMutableOrderedSet) -> Void) {
+    let changed = NSMutableOrderedSet(array: array)
+    change(changed)
+    owner?.setValue(NSOrderedSet(array: changed.array), forKey: key)
+    while count > 0 { super.removeObject(at: count - 1) }
+    for member in changed.array { super.insert(member, at: count) }
   }
 }
