@@ -95,9 +95,8 @@ final class MigrateCommandTests: XCTestCase {
       ["remove the links of A.one (2 rows)", "remove the links of A.several (3 rows)"], plan.output)
     let run = try fixture.run(["migrate", "test.store", "--model", "New.xcdatamodel"])
     XCTAssertEqual(run.status, 0, run.error)
-    let fetched = try fixture.run([
-      "fetch", "test.store", "--entity", "A", "--where", "saved.x == 4", "--properties", "x", "--format", "csv",
-    ])
+    let fetch = ["fetch", "test.store", "--entity", "A", "--where", "saved.x == 4", "--properties", "x", "--format", "csv"]
+    let fetched = try fixture.run(fetch)
     XCTAssertEqual(fetched.output, "x\r\n1\r\n", fetched.error)
   }
 
