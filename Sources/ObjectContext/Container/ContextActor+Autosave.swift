@@ -4,7 +4,7 @@ extension ContextActor {
   /// Saves the actor's context automatically, a specified time after the last change.
   ///
   /// ```swift
-  /// await library.autosaves(after: .seconds(2)) { error in log(error) }
+  /// await library.startAutosaving(after: .seconds(2)) { error in log(error) }
   /// ```
   ///
   /// Each save runs between other closures of the actor. If a save fails, the changes remain and are included in the next save. The actor

@@ -22,7 +22,7 @@ extension ManagedObjectContext {
   /// Saves the context automatically: after a delay without changes, and when the autosave ends.
   ///
   /// ```swift
-  /// let autosave = container.viewContext.autosaves(after: .seconds(2)) { error in
+  /// let autosave = container.viewContext.startAutosaving(after: .seconds(2)) { error in
   ///   show(error)
   /// }
   /// ```

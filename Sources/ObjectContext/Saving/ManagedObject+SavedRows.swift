@@ -18,7 +18,8 @@ extension ManagedObject {
     if let row { setRow(row) }
     if let overlay, withEntity(\.hasTransientSlots) { keepTransientValues(of: overlay, save) }
     for state in toManyStates { state.commit(replacing: save.savedReference) }
-    flags.subtract([.isInserted, .isUpdated, .outlivesRow])
+    flags.subtract([.isInserted, .isUpdated])
+    flags.remove(.outlivesRow)
     updateDirectRow()
   }
 

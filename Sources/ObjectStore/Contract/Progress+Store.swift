@@ -6,7 +6,7 @@ extension Progress {
   ///
   /// ```swift
   /// let progress = Progress(totalUnitCount: 100)
-  /// try await file.backUp(to: url, progress: progress.storeWorkHandler)
+  /// try await file.backUp(to: url, progress: progress.storeProgressHandler)
   /// ```
   ///
   /// The completed fraction of the operation is converted to the units of the progress. If the progress has no units, its total is set to
