@@ -159,7 +159,7 @@ final class KeyPathOperatorTests: XCTestCase {
         XCTAssertEqual(error.objectID, book.objectID)
         XCTAssertTrue(error.message.contains("the “Book” \(book.objectID.uriString)"), error.message)
         XCTAssertTrue(error.message.contains("The merge policy “error” leaves that to you"), error.message)
-        XCTAssertEqual(error.errorDescription, "This was changed elsewhere meanwhile.")
+        XCTAssertEqual(error.errorDescription, "This was changed elsewhere in the meantime.")
       }
     }
   }

@@ -94,7 +94,7 @@ extension CoreDataImportError.Reason {
     case .ambiguousColumn(let column, let table):
       return
         "several subentities have a property of this name, and the column \(column) of \(table), which should be this one's, has values "
-        + "in rows of others. Rename the properties apart with Core Data, and import that store."
+        + "in rows of others. Give the properties different names with Core Data, and import that store."
     case .differingModel(let entities):
       return
         "The store to be filled has another model; these entities differ: \(entities.joined(separator: ", ")). Import into a store of the old model, "
