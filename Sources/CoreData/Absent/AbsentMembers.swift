@@ -1,29 +1,29 @@
-// AbsentMembers: functions and constants of Core Data that are not there, with what to do instead.
+// Core Data functions and constants that are unavailable, with their replacements.
 public import Foundation
 
 extension NSManagedObjectContext {
-  /// Absent: a context is used on its queue.
+  /// Unavailable: a context is confined to its queue.
   @available(*, unavailable, message: "use the context in blocks of perform and performAndWait")
   public func lock() {}
-  /// Absent: a context is used on its queue.
+  /// Unavailable: a context is confined to its queue.
   @available(*, unavailable, message: "use the context in blocks of perform and performAndWait")
   public func unlock() {}
-  /// Absent: a context is used on its queue.
+  /// Unavailable: a context is confined to its queue.
   @available(*, unavailable, message: "use the context in blocks of perform and performAndWait")
   public func tryLock() -> Bool { false }
-  /// Absent: objects are observed by notifications.
+  /// Unavailable: notifications report changes of objects.
   ///
   /// - Parameters:
-  ///   - keyPath: The path.
+  ///   - keyPath: The key path.
   ///   - object: The object.
-  ///   - change: What was changed.
-  ///   - context: What the observer gave.
+  ///   - change: The change.
+  ///   - context: The observer's context.
   @available(*, unavailable, message: "there is no key-value observing; observe NSManagedObjectContextObjectsDidChange")
   public func observeValue(
     forKeyPath keyPath: String?, of object: Any?, change: [String: Any]?,
     context: UnsafeMutableRawPointer?
   ) {}
-  /// Absent: merging is told with all other changes.
+  /// Unavailable: notifications of changes include merged changes.
   @available(*, unavailable, message: "observe didChangeObjectsNotification, which tells of merged changes too")
   public static var didMergeChangesObjectIDsNotification: NSNotification.Name {
     didChangeObjectsNotification
@@ -31,7 +31,7 @@ extension NSManagedObjectContext {
 }
 
 extension NSPersistentStoreDescription {
-  /// Absent: there is no CloudKit.
+  /// Unavailable: CloudKit is not supported.
   @available(*, unavailable, message: "there is no CloudKit")
   public var cloudKitContainerOptions: Any? {
     get { nil }
@@ -40,37 +40,37 @@ extension NSPersistentStoreDescription {
 }
 
 extension NSPredicate {
-  /// Absent: there are no lists of C's variadic arguments.
+  /// Unavailable: C variadic argument lists are not supported.
   @available(*, unavailable, message: "give the arguments in an array: init(format:argumentArray:)")
   public convenience init(format: String, arguments: CVaListPointer) { self.init(value: false) }
-  /// Absent: there is no Spotlight.
+  /// Unavailable: Spotlight is not supported.
   @available(*, unavailable, message: "there is no Spotlight; use init(format:)")
   public convenience init?(fromMetadataQueryString query: String) { nil }
-  /// Absent: predicates are not archived.
+  /// Unavailable: predicates cannot be archived.
   @available(*, unavailable, message: "predicates are not archived here, so that all may be evaluated; leave the call out")
   public func allowEvaluation() {}
 }
 
 extension UndoManager {
-  /// Absent: nothing is discarded when a system ends an application.
+  /// Unavailable: no system discards undo actions.
   @available(*, unavailable, message: "no system discards actions here; leave the call out")
   public func setActionIsDiscardable(_ discardable: Bool) {}
-  /// Absent: nothing is discarded when a system ends an application.
+  /// Unavailable: no system discards undo actions.
   @available(*, unavailable, message: "no system discards actions here")
   public var undoActionIsDiscardable: Bool { false }
-  /// Absent: nothing is discarded when a system ends an application.
+  /// Unavailable: no system discards undo actions.
   @available(*, unavailable, message: "no system discards actions here")
   public var redoActionIsDiscardable: Bool { false }
 
-  /// Absent: there are no selectors.
+  /// Unavailable: selectors are not supported.
   ///
   /// - Parameters:
-  ///   - target: What is changed.
-  ///   - selector: What changes it back.
-  ///   - object: What it is given.
+  ///   - target: The object to change.
+  ///   - selector: The method that reverts the change.
+  ///   - object: The method's argument.
   @available(*, unavailable, message: "use registerUndo(withTarget:handler:)")
   public func registerUndo(withTarget target: Any, selector: Selector, object: Any?) {}
-  /// Absent: there are no invocations.
+  /// Unavailable: invocations are not supported.
   @available(*, unavailable, message: "use registerUndo(withTarget:handler:)")
   public func prepare(withInvocationTarget target: Any) -> Any { target }
 }

@@ -1,22 +1,22 @@
-// AbsentModels: what models and their parts do not have, with what to do instead.
+// Unavailable members of models and their parts, with their replacements.
 public import Foundation
 
 extension NSManagedObjectModel {
-  /// Absent: names are not translated.
+  /// Unavailable: names are not localized.
   @available(*, unavailable, message: "errors name entities and properties as the model does; translate where they are shown")
   public var localizationDictionary: [String: String]? {
     get { nil }
     set {}
   }
-  /// Absent: versions are told apart by `entityVersionHashesByName`.
+  /// Unavailable: `entityVersionHashesByName` identifies a version.
   ///
-  /// - Throws: Nothing, as nobody can call it.
+  /// - Throws: Nothing, because it cannot be called.
   @available(*, unavailable, message: "compare entityVersionHashesByName")
   public static func checksumsForVersionedModel(at modelURL: URL) throws -> [String: String] { [:] }
 }
 
 extension NSEntityDescription {
-  /// Absent: Core Data itself has gone from them.
+  /// Unavailable: deprecated in Core Data.
   @available(*, unavailable, message: "use indexes")
   public var compoundIndexes: [[Any]] {
     get { [] }
@@ -25,25 +25,25 @@ extension NSEntityDescription {
 }
 
 extension NSPropertyDescription {
-  /// Absent: rules are those of the model's file.
+  /// Unavailable: validation rules are read from the model file.
   @available(*, unavailable, message: "the rules of the model's file hold; of one in code, override validateForInsert and its like")
   public var validationPredicates: [NSPredicate] { [] }
-  /// Absent: rules are those of the model's file.
+  /// Unavailable: validation rules are read from the model file.
   @available(*, unavailable, message: "the rules of the model's file hold; of one in code, override validateForInsert and its like")
   public var validationWarnings: [Any] { [] }
-  /// Absent: rules are those of the model's file.
+  /// Unavailable: validation rules are read from the model file.
   ///
   /// - Parameters:
   ///   - validationPredicates: The rules.
-  ///   - validationWarnings: What is told where they do not hold.
+  ///   - validationWarnings: The messages for values that violate them.
   @available(*, unavailable, message: "the rules of the model's file hold; of one in code, override validateForInsert and its like")
   public func setValidationPredicates(
     _ validationPredicates: [NSPredicate]?, withValidationWarnings validationWarnings: [String]?
   ) {}
-  /// Absent: hashes are those of entities.
+  /// Unavailable: only entities have version hashes.
   @available(*, unavailable, message: "compare the entity's versionHash")
   public var versionHash: Data { Data() }
-  /// Absent: Core Data itself has gone from it.
+  /// Unavailable: deprecated in Core Data.
   @available(*, unavailable, message: "there are no external records; leave it out")
   public var isStoredInExternalRecord: Bool {
     get { false }

@@ -1,4 +1,4 @@
-// ChangeKeys: under which keys objects and their IDs are told.
+// The user info keys for changed objects and their IDs.
 
 /// The key of inserted objects.
 public let NSInsertedObjectsKey = "inserted"
@@ -6,11 +6,11 @@ public let NSInsertedObjectsKey = "inserted"
 public let NSUpdatedObjectsKey = "updated"
 /// The key of deleted objects.
 public let NSDeletedObjectsKey = "deleted"
-/// The key of objects that took values from the store.
+/// The key of objects refreshed from the store.
 public let NSRefreshedObjectsKey = "refreshed"
-/// The key of objects that belong to the context no more.
+/// The key of objects that no longer belong to the context.
 public let NSInvalidatedObjectsKey = "invalidated"
-/// The key that is there when a context was reset.
+/// The key that is present after a context was reset.
 public let NSInvalidatedAllObjectsKey = "invalidatedAll"
 /// The key of the IDs of inserted objects.
 public let NSInsertedObjectIDsKey = "inserted_objectIDs"
@@ -18,7 +18,7 @@ public let NSInsertedObjectIDsKey = "inserted_objectIDs"
 public let NSUpdatedObjectIDsKey = "updated_objectIDs"
 /// The key of the IDs of deleted objects.
 public let NSDeletedObjectIDsKey = "deleted_objectIDs"
-/// The key of the IDs of objects that took values from the store.
+/// The key of the IDs of objects refreshed from the store.
 public let NSRefreshedObjectIDsKey = "refreshed_objectIDs"
-/// The key of the IDs of objects that belong to the context no more.
+/// The key of the IDs of objects that no longer belong to the context.
 public let NSInvalidatedObjectIDsKey = "invalidated_objectIDs"

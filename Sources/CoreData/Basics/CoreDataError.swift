@@ -1,48 +1,47 @@
-// CoreDataError: the library's errors as those of Core Data.
 import Foundation
 import ObjectContext
 import ObjectModel
 import ObjectStore
 
-/// The key of the errors of several objects in an error's user info.
+/// The user info key of the errors of several objects.
 public let NSDetailedErrorsKey = "NSDetailedErrors"
-/// The key of the object that a validation failed for in an error's user info.
+/// The user info key of the object that failed validation.
 public let NSValidationObjectErrorKey = "NSValidationErrorObject"
-/// The key of the property that a validation failed for in an error's user info.
+/// The user info key of the property that failed validation.
 public let NSValidationKeyErrorKey = "NSValidationErrorKey"
 
-/// The key of the value that a validation failed for. It is never there: errors do not hold values.
+/// The user info key of the invalid value. Never present: errors do not contain values.
 public let NSValidationValueErrorKey = "NSValidationErrorValue"
-/// The key of the condition that a validation failed for. It is never there: conditions hold values.
+/// The user info key of the violated predicate. Never present: predicates contain values.
 public let NSValidationPredicateErrorKey = "NSValidationErrorPredicate"
-/// The key of the stores that an error is about.
+/// The user info key of the stores that an error affects.
 public let NSAffectedStoresErrorKey = "NSAffectedStoresErrorKey"
-/// The key of the objects that an error is about.
+/// The user info key of the objects that an error affects.
 public let NSAffectedObjectsErrorKey = "NSAffectedObjectsErrorKey"
-/// The key of the conflicts of a save.
+/// The user info key of the conflicts of a save.
 public let NSPersistentStoreSaveConflictsErrorKey = "conflictList"
-/// The domain of a database's errors.
+/// The domain of database errors.
 public let NSSQLiteErrorDomain = "NSSQLiteErrorDomain"
 
-/// The library's errors as those of Core Data: in the Cocoa domain with Core Data's numbers, the error itself under `NSUnderlyingErrorKey`.
+/// Converts the library's errors to Core Data's: the Cocoa domain, Core Data's codes, and the original error under `NSUnderlyingErrorKey`.
 enum CoreDataError {
-  /// Makes the error that Core Data would throw.
+  /// Returns the error that Core Data would throw.
   ///
   /// - Parameters:
   ///   - error: The library's error.
-  ///   - object: Finds the object that a validation failed for.
+  ///   - object: Returns the object that failed validation.
   static func make(_ error: any Error, object: (ManagedObjectID) -> ManagedObject? = { _ in nil }) -> NSError {
     switch error {
     case let error as ValidationError: validation(error, object)
     case let error as StoreError: cocoa(error.coreDataCode ?? NSCoreDataError, error, databaseCode(of: error))
     case let error as any NumberedError: cocoa(error.number, error)
-    // What code of the application has thrown stays what it is.
+    // Errors thrown by application code are passed through unchanged.
     case let error where isOfOthers(error): error as NSError
     default: cocoa(NSCoreDataError, error)
     }
   }
 
-  /// Whether an error's type is none of the library's.
+  /// Returns whether an error's type is not one of the library's.
   private static func isOfOthers(_ error: any Error) -> Bool {
     let own = [
       "CoreData", "ObjectContext", "ObjectModel", "ObjectQuery", "ObjectStore", "SQLCipherConnection", "SQLCipherStore", "StoreFiles",
@@ -51,12 +50,12 @@ enum CoreDataError {
     return !own.contains { String(reflecting: type(of: error)).hasPrefix("\($0).") }
   }
 
-  /// Runs work, and turns what it throws into what Core Data would.
+  /// Calls a closure and converts the errors it throws to Core Data's.
   @inline(__always) static func translating<Result>(_ work: () throws -> Result) throws -> Result {
     do { return try work() } catch { throw make(error) }
   }
 
-  /// The database's own code, where an error has one.
+  /// Returns the database's own error code, if the error has one.
   private static func databaseCode(of error: StoreError) -> [String: Any] {
     (error.sqliteExtendedCode ?? error.sqliteCode).map { [NSSQLiteErrorDomain: NSNumber(value: $0)] } ?? [:]
   }
@@ -71,7 +70,7 @@ enum CoreDataError {
   private static func validation(_ error: ValidationError, _ object: (ManagedObjectID) -> ManagedObject?) -> NSError {
     if error.code == .multipleErrors {
       let all = listed(error.errors, object)
-      // A rule of the application may have thrown again what the model's rules find.
+      // An application's validation may rethrow the errors of the model's rules.
       if all.count == 1 { return all[0] }
       return cocoa(error.code.rawValue, error, [NSDetailedErrorsKey: all])
     }
@@ -81,7 +80,7 @@ enum CoreDataError {
     return cocoa(error.code.rawValue, error, info)
   }
 
-  /// Errors of several objects and properties, none of them a list itself. Of two that say the same, the application's is listed.
+  /// Returns the errors of several objects and properties, flattened. Of two equivalent errors, the application's is kept.
   private static func listed(_ errors: [ValidationError], _ object: (ManagedObjectID) -> ManagedObject?) -> [NSError] {
     var listed: [NSError] = []
     var places: [ValidationFailure: Int] = [:]
@@ -104,19 +103,19 @@ enum CoreDataError {
   }
 }
 
-/// An error of this module for which Core Data has a number.
+/// An error of this module that has a Core Data error code.
 protocol NumberedError: Error {
-  /// Core Data's number.
+  /// The Core Data error code.
   var number: Int { get }
 }
 
-/// What an error of validation is about: two with the same one are the same error.
+/// The subject of a validation error. Errors with equal subjects are duplicates.
 private struct ValidationFailure: Hashable {
   let code: Int
   let key: String
   let object: ObjectIdentifier
 
-  /// - Parameter error: An error; nil where it does not name an object and a property.
+  /// - Parameter error: An error. The initializer returns nil if it does not name an object and a property.
   init?(_ error: NSError) {
     guard error.domain == NSCocoaErrorDomain, let key = error.userInfo[NSValidationKeyErrorKey] as? String,
       let object = error.userInfo[NSValidationObjectErrorKey] as? ManagedObject

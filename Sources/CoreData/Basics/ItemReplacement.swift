@@ -1,19 +1,18 @@
-// ItemReplacement: one file in the place of another, as Foundation documents it.
 public import Foundation
 
 extension FileManager {
-  /// Replaces an item by another one, which leaves its own place.
+  /// Replaces an item with another one and removes the latter from its location.
   ///
-  /// The code that the plugin generates calls this method instead of Foundation's `replaceItemAt(_:withItemAt:backupItemName:options:)`: on Linux that method moves
-  /// the original over the new item and then fails, so that the new contents are lost (Swift 6.3.1).
+  /// Generated code calls this method instead of Foundation's `replaceItemAt(_:withItemAt:backupItemName:options:)`. On Linux, that method
+  /// moves the original over the new item and then fails, so the new contents are lost (Swift 6.3.1).
   ///
   /// - Parameters:
-  ///   - originalItemURL: The item to replace. If it does not exist, the new item is moved to its place.
+  ///   - originalItemURL: The item to replace. If it does not exist, the new item is moved to this URL.
   ///   - newItemURL: The new item.
-  ///   - backupItemName: The name that the original has until the new item is in its place, and afterward with `withoutDeletingBackupItem`.
-  ///   - options: What becomes of the original and of its permissions.
+  ///   - backupItemName: The name of the original during the replacement, and afterward if `withoutDeletingBackupItem` is set.
+  ///   - options: Whether to keep the backup and the original's permissions.
   /// - Returns: The URL of the replaced item.
-  /// - Throws: An error of the file system. The original is in its place then.
+  /// - Throws: A file system error. The original is then unchanged.
   public func _replaceItem(
     at originalItemURL: URL, withItemAt newItemURL: URL, backupItemName: String?, options: ItemReplacementOptions
   ) throws -> URL? {
@@ -27,7 +26,7 @@ extension FileManager {
       try setAttributes([.posixPermissions: permissions], ofItemAtPath: newItemURL.path)
     }
     let keepsBackup = options.contains(.withoutDeletingBackupItem) && backupItemName != nil
-    // One call replaces a file on the same volume; there is no moment without one.
+    // On one volume, `rename` replaces a file atomically.
     if !keepsBackup, attributes[.type] as? FileAttributeType == .typeRegular, rename(newItemURL.path, originalItemURL.path) == 0 {
       return originalItemURL
     }

@@ -1,6 +1,4 @@
-// Lent: something on its way to the queue that it belongs to.
-
-/// Something that is no `Sendable`, on its way to the queue that it belongs to.
+/// A wrapper that transfers a value that is not `Sendable` to the queue on which it is used.
 struct Lent<Value>: @unchecked Sendable {  // it is used on that queue alone
   let value: Value
 }

@@ -1,4 +1,4 @@
-// MissingFoundation: functions of Foundation that stacks of Core Data use, and that Linux lacks or has otherwise.
+// Foundation functions that Core Data stacks use and that are missing or different on Linux.
 public import Foundation
 
 /// Nanoseconds in a second.
@@ -10,27 +10,29 @@ public let NSEC_PER_USEC: UInt64 = 1_000
 /// Microseconds in a second.
 public let USEC_PER_SEC: UInt64 = 1_000_000
 
-/// Does what is asked: there are no pools of objects on Linux, where each object goes with its last reference.
+/// Calls the closure. Linux has no autorelease pools: an object is released with its last reference.
 ///
-/// - Parameter body: What is to be done.
-/// - Returns: What it has given.
-/// - Throws: What it throws.
+/// - Parameter body: The closure.
+/// - Returns: The closure's result.
+/// - Throws: The closure's error.
 public func autoreleasepool<Result>(invoking body: () throws -> Result) rethrows -> Result { try body() }
 
 extension NSObject {
-  /// The class, which archives name.
+  /// The class to use for archiving.
   public class func classForCoder() -> AnyClass { self }
 }
 
 extension FileManager {
-  /// The folder that the applications of a group share, which is made where it is missing: there are no groups on Linux, so that it is one of the user's own, as on a Mac without a sandbox.
+  /// Returns the shared directory of an application group and creates it if it is missing.
   ///
-  /// - Parameter groupIdentifier: The group.
-  /// - Returns: The folder; nil where the user has none for the data of applications.
+  /// Linux has no application groups. As on macOS without a sandbox, the directory belongs to the user.
+  ///
+  /// - Parameter groupIdentifier: The group identifier.
+  /// - Returns: The directory; nil if the user has no application data directory.
   public func containerURL(forSecurityApplicationGroupIdentifier groupIdentifier: String) -> URL? {
     guard let folder = urls(for: .applicationSupportDirectory, in: .userDomainMask).first else { return nil }
     let group = folder.appendingPathComponent("Group Containers").appendingPathComponent(groupIdentifier)
-    // Where the folder cannot be made the store says so when it is opened.
+    // If the directory cannot be created, opening the store reports the error.
     try? createDirectory(at: group, withIntermediateDirectories: true)
     return group
   }

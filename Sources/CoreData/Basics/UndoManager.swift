@@ -1,38 +1,38 @@
-// UndoManager: Foundation's undo manager, which Linux lacks, over that of this library.
 import Dispatch
 public import Foundation
 package import ObjectContext
 
-/// What was done, in groups that can be undone and redone: the class that Foundation has on Apple's systems.
+/// A manager of groups of actions that can be undone and redone, equivalent to Foundation's class on Apple's systems.
 ///
-/// As a context's ``NSManagedObjectContext/undoManager`` it records what is changed there by itself. A context's event ends the group of the event; without a context it ends when the main thread
-/// is done with what it does, and on other threads with the next ``undo()``.
+/// A context's ``NSManagedObjectContext/undoManager`` records the context's changes automatically. The end of a context's event closes the
+/// event's group. Without a context, the group closes at the end of the main thread's current event, and on other threads with the next
+/// ``undo()``.
 ///
-/// What raises on Apple's systems, such as the end of a group that was not begun, does nothing here and is told by ``NSManagedObjectContext/pendingError``, or by ``lastError`` where there is
-/// no context.
+/// Where Foundation raises an exception, such as for ending a group that was not begun, this class does nothing and records the error in
+/// ``NSManagedObjectContext/pendingError``, or in ``lastError`` if there is no context.
 open class UndoManager: NSObject {
   package let manager: ContextUndoManager
   private var waitsForEnd = false
-  /// What went wrong where nothing could be thrown, last.
+  /// The last error that could not be thrown.
   public private(set) var lastError: (any Error)?
-  /// The modes of the run loop in which events end. They are kept and not heeded: events end in any.
+  /// The run loop modes in which events end. The value is stored but ignored: events end in any mode.
   open var runLoopModes: [RunLoop.Mode] = [.default]
 
-  /// A manager that nothing was registered with.
+  /// Creates a manager without registered actions.
   public override init() { manager = ContextUndoManager() }
 
   package init(_ manager: ContextUndoManager) { self.manager = manager }
 
   // MARK: Groups
 
-  /// Begins a group: what is registered until ``endUndoGrouping()`` is undone together.
+  /// Begins a group. Actions registered until ``endUndoGrouping()`` are undone together.
   open func beginUndoGrouping() {
     post(.NSUndoManagerCheckpoint)
     manager.beginUndoGrouping()
     post(.NSUndoManagerDidOpenUndoGroup)
   }
 
-  /// Ends the group that was begun last.
+  /// Ends the innermost open group.
   open func endUndoGrouping() {
     post(.NSUndoManagerCheckpoint)
     post(.NSUndoManagerWillCloseUndoGroup)
@@ -40,16 +40,16 @@ open class UndoManager: NSObject {
     post(.NSUndoManagerDidCloseUndoGroup)
   }
 
-  /// How many groups are open.
+  /// The number of open groups.
   open var groupingLevel: Int { manager.groupingLevel }
 
-  /// Whether what is registered outside of groups is a group for each event.
+  /// Whether each event groups the actions registered outside of explicit groups.
   open var groupsByEvent: Bool {
     get { manager.groupsByEvent }
     set { manager.groupsByEvent = newValue }
   }
 
-  /// How many groups are kept; any number when it is 0.
+  /// The maximum number of groups kept; 0 for no limit.
   open var levelsOfUndo: Int {
     get { manager.levelsOfUndo }
     set { manager.levelsOfUndo = max(0, newValue) }
@@ -57,26 +57,26 @@ open class UndoManager: NSObject {
 
   // MARK: Registering
 
-  /// Registers nothing until ``enableUndoRegistration()`` was called as often.
+  /// Disables registration until ``enableUndoRegistration()`` has been called the same number of times.
   open func disableUndoRegistration() { manager.disableUndoRegistration() }
 
-  /// Registers again.
+  /// Enables registration again.
   open func enableUndoRegistration() { telling { try manager.enableUndoRegistration() } }
 
-  /// Whether what is done is registered.
+  /// Whether actions are registered.
   open var isUndoRegistrationEnabled: Bool { manager.isUndoRegistrationEnabled }
 
-  /// Registers what undoes something.
+  /// Registers an action that undoes a change.
   ///
   /// - Parameters:
-  ///   - target: What the handler changes. It is not held.
-  ///   - handler: Changes it back. What it registers is redone.
+  ///   - target: The object that the handler changes. It is not retained.
+  ///   - handler: A closure that reverts the change. Actions that it registers become redo actions.
   public func registerUndo<TargetType: AnyObject>(withTarget target: TargetType, handler: @escaping (TargetType) -> Void) {
     manager.registerUndo(withTarget: target, handler: handler)
     endEventSoon()
   }
 
-  /// Without a context nobody ends the event.
+  /// Without a context, the manager itself has to end the event.
   private func endEventSoon() {
     guard manager.hasNoContext, Thread.isMainThread, !waitsForEnd else { return }
     waitsForEnd = true
@@ -87,10 +87,10 @@ open class UndoManager: NSObject {
     }
   }
 
-  /// Forgets all.
+  /// Removes all actions.
   open func removeAllActions() { manager.removeAllActions() }
 
-  /// Forgets what was registered with a target.
+  /// Removes all actions registered with a target.
   open func removeAllActions(withTarget target: Any) { manager.removeAllActions(withTarget: target as AnyObject) }
 
   // MARK: Undoing
@@ -103,7 +103,7 @@ open class UndoManager: NSObject {
     post(.NSUndoManagerDidUndoChange)
   }
 
-  /// Makes again what was undone last.
+  /// Redoes the group that was undone last.
   open func redo() {
     post(.NSUndoManagerCheckpoint)
     post(.NSUndoManagerWillRedoChange)
@@ -111,33 +111,33 @@ open class UndoManager: NSObject {
     post(.NSUndoManagerDidRedoChange)
   }
 
-  /// Undoes the last group within the open one.
+  /// Undoes the last nested group.
   open func undoNestedGroup() { telling { try manager.undoNestedGroup() } }
 
-  /// Whether there is something to undo.
+  /// Whether there is a group to undo.
   open var canUndo: Bool { manager.canUndo }
-  /// Whether there is something to redo.
+  /// Whether there is a group to redo.
   open var canRedo: Bool { manager.canRedo }
-  /// Whether something is being undone.
+  /// Whether an undo is in progress.
   open var isUndoing: Bool { manager.isUndoing }
-  /// Whether something is being redone.
+  /// Whether a redo is in progress.
   open var isRedoing: Bool { manager.isRedoing }
 
   // MARK: Names
 
-  /// Names the outermost open group, or, where none is open, the one that was closed last.
+  /// Sets the name of the outermost open group, or of the last closed group if none is open.
   open func setActionName(_ actionName: String) { manager.setActionName(actionName) }
-  /// The name of what ``undo()`` takes back.
+  /// The name of the action that ``undo()`` reverts.
   open var undoActionName: String { manager.undoActionName }
-  /// The name of what ``redo()`` makes again.
+  /// The name of the action that ``redo()`` repeats.
   open var redoActionName: String { manager.redoActionName }
-  /// What a menu says: “Undo” with the name.
+  /// The menu title for the undo action: “Undo” followed by its name.
   open var undoMenuItemTitle: String { undoMenuTitle(forUndoActionName: undoActionName) }
-  /// What a menu says: “Redo” with the name.
+  /// The menu title for the redo action: “Redo” followed by its name.
   open var redoMenuItemTitle: String { redoMenuTitle(forUndoActionName: redoActionName) }
-  /// What a menu says of an action that can be undone.
+  /// Returns the menu title for undoing an action.
   open func undoMenuTitle(forUndoActionName actionName: String) -> String { actionName.isEmpty ? "Undo" : "Undo \(actionName)" }
-  /// What a menu says of an action that can be made again.
+  /// Returns the menu title for redoing an action.
   open func redoMenuTitle(forUndoActionName actionName: String) -> String { actionName.isEmpty ? "Redo" : "Redo \(actionName)" }
 
   // MARK: Steps
@@ -152,20 +152,20 @@ open class UndoManager: NSObject {
 }
 
 extension NSNotification.Name {
-  /// Posted before a manager does something that others may want to be ready for.
+  /// Posted before a manager opens or closes a group, undoes or redoes.
   public static let NSUndoManagerCheckpoint = NSNotification.Name("NSUndoManagerCheckpointNotification")
-  /// Posted before something is undone.
+  /// Posted before an undo.
   public static let NSUndoManagerWillUndoChange = NSNotification.Name("NSUndoManagerWillUndoChangeNotification")
-  /// Posted before something is made again.
+  /// Posted before a redo.
   public static let NSUndoManagerWillRedoChange = NSNotification.Name("NSUndoManagerWillRedoChangeNotification")
-  /// Posted after something was undone.
+  /// Posted after an undo.
   public static let NSUndoManagerDidUndoChange = NSNotification.Name("NSUndoManagerDidUndoChangeNotification")
-  /// Posted after something was made again.
+  /// Posted after a redo.
   public static let NSUndoManagerDidRedoChange = NSNotification.Name("NSUndoManagerDidRedoChangeNotification")
-  /// Posted after a group was begun.
+  /// Posted after a group was opened.
   public static let NSUndoManagerDidOpenUndoGroup = NSNotification.Name("NSUndoManagerDidOpenUndoGroupNotification")
-  /// Posted before a group is ended.
+  /// Posted before a group is closed.
   public static let NSUndoManagerWillCloseUndoGroup = NSNotification.Name("NSUndoManagerWillCloseUndoGroupNotification")
-  /// Posted after a group was ended.
+  /// Posted after a group was closed.
   public static let NSUndoManagerDidCloseUndoGroup = NSNotification.Name("NSUndoManagerDidCloseUndoGroupNotification")
 }

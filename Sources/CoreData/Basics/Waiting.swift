@@ -1,10 +1,9 @@
-// Waiting: synchronous functions over asynchronous work.
 import Dispatch
 import Foundation
 import ObjectContext
 import Synchronization
 
-/// Waits for asynchronous work, which runs on threads of its own.
+/// Blocks the calling thread until asynchronous tasks, which run on other threads, finish.
 enum Waiting {
   static func run<Result: Sendable>(_ work: @escaping @Sendable () async throws -> Result) throws -> Result {
     let outcome = Outcome<Result>()

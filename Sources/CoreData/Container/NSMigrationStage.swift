@@ -1,32 +1,33 @@
-// NSMigrationStage: the stages of a staged migration, as objects.
 public import Foundation
 import ObjectContext
 import ObjectStore
 
 /// A stage of a staged migration.
 open class NSMigrationStage: NSObject {
-  /// What the stage is called in progress and errors.
+  /// The stage's name in progress and errors.
   public var label: String?
 
   fileprivate override init() {}
 
-  /// The stage as the library has it.
+  /// Returns the stage as a value.
   ///
   /// - Parameters:
-  ///   - versions: The versions that checksums are the names of.
-  ///   - manager: The manager whose stage it is.
+  ///   - versions: The model versions by checksum.
+  ///   - manager: The manager of the stage.
   func value(_ versions: [String: ObjectStore.ManagedObjectModelReference], of manager: NSStagedMigrationManager) -> any MigrationStage {
     LightweightMigrationStage([ObjectStore.ManagedObjectModelReference]())
   }
 }
 
-/// Versions each of which follows from the one before without further word.
+/// A stage of model versions that are connected by lightweight migrations.
 open class NSLightweightMigrationStage: NSMigrationStage {
-  /// The checksums of the versions, from the oldest to the newest. Those that no ``NSManagedObjectModelReference`` of another stage names, and that are no
-  /// ``NSManagedObjectModel/versionChecksum``, are passed over: stores keep their own models.
+  /// The checksums of the versions, from the oldest to the newest.
+  ///
+  /// Checksums that neither an ``NSManagedObjectModelReference`` of another stage nor ``NSManagedObjectModel/versionChecksum`` matches are
+  /// skipped: stores contain their own models.
   public let versionChecksums: [String]
 
-  /// A stage of versions, from the oldest to the newest.
+  /// Creates a stage of versions, from the oldest to the newest.
   public init(_ versionChecksums: [String]) {
     self.versionChecksums = versionChecksums
     super.init()
@@ -41,21 +42,21 @@ open class NSLightweightMigrationStage: NSMigrationStage {
   }
 }
 
-/// A step between two versions in which the application takes part.
+/// A stage between two versions with handlers of the application.
 ///
-/// Its handlers work with contexts of ``NSStagedMigrationManager/container``, which are part of the migration's transaction: what a handler throws leaves the
-/// store as it was. They use them by `performAndWait`: other threads have no part in a transaction.
+/// The handlers use contexts of ``NSStagedMigrationManager/container``, which take part in the migration's transaction. An error thrown by
+/// a handler leaves the store unchanged. Handlers must use `performAndWait`: other threads cannot take part in the transaction.
 open class NSCustomMigrationStage: NSMigrationStage {
-  /// The version that the stage begins with.
+  /// The version before the stage.
   public let currentModel: NSManagedObjectModelReference
-  /// The version that it leads to.
+  /// The version after the stage.
   public let nextModel: NSManagedObjectModelReference
-  /// Prepares the older objects, under the older model, before anything is changed.
+  /// A handler that prepares the objects of the current model before anything is changed.
   public var willMigrateHandler: ((NSStagedMigrationManager, NSCustomMigrationStage) throws -> Void)?
-  /// Finishes the newer objects, under the newer model.
+  /// A handler that completes the objects of the next model.
   public var didMigrateHandler: ((NSStagedMigrationManager, NSCustomMigrationStage) throws -> Void)?
 
-  /// A stage between two versions.
+  /// Creates a stage between two versions.
   public init(migratingFrom currentModel: NSManagedObjectModelReference, to nextModel: NSManagedObjectModelReference) {
     (self.currentModel, self.nextModel) = (currentModel, nextModel)
     super.init()
@@ -75,7 +76,7 @@ open class NSCustomMigrationStage: NSMigrationStage {
     _ body: ((NSStagedMigrationManager, NSCustomMigrationStage) throws -> Void)?, _ manager: NSStagedMigrationManager
   ) -> (@Sendable (ManagedObjectContext) throws -> Void)? {
     guard let body else { return nil }
-    // The migration's thread calls it, and the one that opens the store waits.
+    // The migration's thread calls the closure while the thread that opens the store waits.
     let lent = Lent(value: (body: body, manager: manager, stage: self))
     return { context in
       try lent.value.manager.lendContainer(over: context) { try lent.value.body(lent.value.manager, lent.value.stage) }

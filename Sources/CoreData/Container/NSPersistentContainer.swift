@@ -1,32 +1,32 @@
-// NSPersistentContainer: a model, its stores and their contexts.
 import Dispatch
 public import Foundation
 import ObjectContext
 import ObjectModel
 public import StoreKeys
 
-/// A model with its stores and contexts: the stack that an application sets up once.
+/// A model with its stores and contexts: the Core Data stack of an application.
 open class NSPersistentContainer: NSObject, @unchecked Sendable {  // the lock guards what changes
   private let ownName: String
   private let ownCoordinator: NSPersistentStoreCoordinator
   private let ownViewContext: NSManagedObjectContext
-  // The lock guards what changes: descriptions are objects, which a `Mutex` does not give out.
+  // The lock guards the mutable state. Descriptions are objects, which a `Mutex` cannot return.
   private let lock = NSLock()
   private var descriptions: [NSPersistentStoreDescription]
 
-  /// The key of stores whose descriptions have none of their own.
+  /// The key for stores whose descriptions have no key of their own.
   public static var defaultEncryptionKey: StoreKey? {
     get { DefaultEncryptionKey.key }
     set { DefaultEncryptionKey.key = newValue }
   }
 
-  /// A container of the model of its name among the program's resources. Where there is none, loading its stores tells so.
+  /// Creates a container with the model of the same name in the program's resources. If there is no such model, loading the stores reports
+  /// the error.
   public convenience init(name: String) {
     let model = ModelBundles.model(named: name).flatMap { NSManagedObjectModel(contentsOf: $0) }
     self.init(name: name, managedObjectModel: model ?? NSManagedObjectModel())
   }
 
-  /// A container of a model. Its one store lies in ``defaultDirectoryURL()``, unless it is given other descriptions.
+  /// Creates a container of a model. Without other descriptions, it has one store in ``defaultDirectoryURL()``.
   public init(name: String, managedObjectModel model: NSManagedObjectModel) {
     ownName = name
     ownCoordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
@@ -37,18 +37,18 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {  // the lock g
     ownViewContext.persistentStoreCoordinator = ownCoordinator
   }
 
-  /// A container of a coordinator whose stores are open.
+  /// Creates a container of a coordinator whose stores are open.
   init(name: String, coordinator: NSPersistentStoreCoordinator, viewContext: NSManagedObjectContext) {
     (ownName, ownCoordinator, ownViewContext, descriptions) = (name, coordinator, viewContext, [])
   }
 
-  /// Where stores lie whose descriptions say no other place.
+  /// Returns the directory of stores whose descriptions do not specify a URL.
   open class func defaultDirectoryURL() -> URL {
     let folder =
       FileManager.default.urls(for: .applicationSupportDirectory, in: .userDomainMask).first ?? URL(fileURLWithPath: NSHomeDirectory())
     let program = ProcessInfo.processInfo.processName
     let own = folder.appendingPathComponent(program)
-    // Where the folder cannot be made the store says so when it is opened.
+    // If the directory cannot be created, opening the store reports the error.
     try? FileManager.default.createDirectory(at: own, withIntermediateDirectories: true)
     return own
   }
@@ -57,7 +57,7 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {  // the lock g
   open var name: String { ownName }
   /// The coordinator of the stores.
   open var persistentStoreCoordinator: NSPersistentStoreCoordinator { ownCoordinator }
-  /// The main thread's context.
+  /// The context on the main queue.
   open var viewContext: NSManagedObjectContext { ownViewContext }
   /// The model.
   open var managedObjectModel: NSManagedObjectModel { persistentStoreCoordinator.managedObjectModel }
@@ -68,7 +68,7 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {  // the lock g
     set { lock.withLock { descriptions = newValue } }
   }
 
-  /// Opens the stores, and tells of each what came of it: before it returns, unless a description says otherwise.
+  /// Opens the stores and calls the handler for each, before the method returns unless a description requests asynchronous loading.
   open func loadPersistentStores(completionHandler: @escaping (NSPersistentStoreDescription, (any Error)?) -> Void) {
     for description in persistentStoreDescriptions {
       guard !managedObjectModel.model.entities.isEmpty else {
@@ -79,23 +79,23 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {  // the lock g
     }
   }
 
-  /// A new context on a queue of its own.
+  /// Returns a new context with a private queue.
   open func newBackgroundContext() -> NSManagedObjectContext {
     let context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
     context.persistentStoreCoordinator = persistentStoreCoordinator
     return context
   }
 
-  /// Does work with a context of its own, on a queue of its own.
+  /// Executes a block with a new context on a private queue.
   @preconcurrency
   open func performBackgroundTask(_ block: @escaping @Sendable (NSManagedObjectContext) -> Void) {
     let context = newBackgroundContext()
     context.perform { block(context) }
   }
 
-  /// Does work with a context of its own, on a queue of its own, and gives what it gives.
+  /// Executes a block with a new context on a private queue and returns the block's result.
   ///
-  /// - Throws: What the work throws.
+  /// - Throws: The block's error.
   @preconcurrency
   public func performBackgroundTask<Result: Sendable>(
     _ block: @escaping @Sendable (NSManagedObjectContext) throws -> Result
@@ -105,7 +105,7 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {  // the lock g
   }
 }
 
-/// There is no model of a container's name.
+/// The error that a container's name matches no model.
 struct MissingModelError: LocalizedError {
   let name: String
   var errorDescription: String? {

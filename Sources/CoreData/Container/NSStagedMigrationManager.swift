@@ -1,23 +1,23 @@
-// NSStagedMigrationManager: the stages between the versions of a model, as an object.
 public import Foundation
 import ObjectContext
 import ObjectStore
 import Synchronization
 
-/// The option of the stages of a store's model: an ``NSStagedMigrationManager``.
+/// The store option whose value is an ``NSStagedMigrationManager``.
 public let NSPersistentStoreStagedMigrationManagerOptionKey = "NSPersistentStoreStagedMigrationManagerOptionKey"
 
-/// The stages between the versions of a model: an option of stores, ``NSPersistentStoreStagedMigrationManagerOptionKey``.
+/// The stages between the versions of a model, given as the store option ``NSPersistentStoreStagedMigrationManagerOptionKey``.
 ///
-/// A store of any version takes the stages that are left, all of them in one transaction: afterwards it has the newest version, or, when anything fails, the
-/// one it had.
+/// A store of any version runs the remaining stages in one transaction. Afterward it has the newest version, or its previous one if a stage
+/// fails.
 open class NSStagedMigrationManager: NSObject, StoreOption {
   /// The stages, from the oldest version to the newest.
   public let stages: [NSMigrationStage]
-  /// In the handlers of a custom stage, the store as it is there; nil else. All its contexts have queues of their own, `viewContext` too.
+  /// In the handlers of a custom stage, a container for the store being migrated; otherwise nil. All its contexts have private queues,
+  /// including `viewContext`.
   public private(set) weak var container: NSPersistentContainer?
 
-  /// The way through stages, from the oldest version to the newest.
+  /// Creates a manager of stages, from the oldest version to the newest.
   public init(_ stages: [NSMigrationStage]) { self.stages = stages }
 
   func set(in description: inout PersistentStoreDescription) {
@@ -28,12 +28,12 @@ open class NSStagedMigrationManager: NSObject, StoreOption {
     description.stagedMigrationManager = StagedMigrationManager(stages.map { $0.value(versions, of: self) })
   }
 
-  /// Lets a handler work with a container over what the migration has.
+  /// Calls a handler with a container for the migration's context.
   func lendContainer(over context: ManagedObjectContext, _ body: () throws -> Void) throws {
     let lent = MigrationContainer(over: context)
     container = lent
     defer { container = nil }
-    // What the handler has left to do is refused on other threads, and must not come after the step.
+    // The handler's unfinished operations must not run after the stage; other threads are refused.
     do { try body() } catch {
       lent.waitForContexts()
       throw error
@@ -42,13 +42,13 @@ open class NSStagedMigrationManager: NSObject, StoreOption {
   }
 }
 
-/// The container of a handler: it knows its contexts.
+/// The container for a handler. It keeps track of its contexts.
 private final class MigrationContainer: NSPersistentContainer, @unchecked Sendable {  // the mutex guards the contexts
   private let contexts = Mutex<[NSManagedObjectContext]>([])
 
   init(over context: ManagedObjectContext) {
     let coordinator = NSPersistentStoreCoordinator(adopting: context.persistentStoreCoordinator)
-    // The main queue may be waiting for the migration.
+    // The main queue may be blocked by the migration.
     let view = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
     view.persistentStoreCoordinator = coordinator
     super.init(name: "Migration", coordinator: coordinator, viewContext: view)
@@ -60,13 +60,13 @@ private final class MigrationContainer: NSPersistentContainer, @unchecked Sendab
     return context
   }
 
-  // A migration's transaction is that of its thread.
+  // A migration's transaction belongs to its thread.
   override func performBackgroundTask(_ block: @escaping @Sendable (NSManagedObjectContext) -> Void) {
     let context = newBackgroundContext()
     context.performAndWait { block(context) }
   }
 
-  /// Waits for what the contexts have to do.
+  /// Waits for pending operations of the contexts.
   func waitForContexts() {
     for context in contexts.withLock({ $0 }) + [viewContext] { context.performAndWait {} }
   }
