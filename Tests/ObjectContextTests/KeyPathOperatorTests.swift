@@ -158,7 +158,7 @@ final class KeyPathOperatorTests: XCTestCase {
         XCTAssertEqual((error.entityName, error.objectID).0, "Book")
         XCTAssertEqual(error.objectID, book.objectID)
         XCTAssertTrue(error.message.contains("the “Book” \(book.objectID.uriString)"), error.message)
-        XCTAssertTrue(error.message.contains("The merge policy “error” leaves that to you"), error.message)
+        XCTAssertTrue(error.message.contains("The merge policy “error” does not resolve this"), error.message)
         XCTAssertEqual(error.errorDescription, "This was changed elsewhere in the meantime.")
       }
     }
@@ -191,7 +191,7 @@ final class KeyPathOperatorTests: XCTestCase {
   func testUnknownClassErrorNamesTheCall() async throws {
     try await onEachStore([.inMemory], classes: ManagedObjectClasses()) { stack in
       let text = self.error { _ = try stack.makeContext().insertObject(Tag.self) }
-      XCTAssertTrue(text.hasPrefix("This context knows no entity for the class Tag. Register it"), text)
+      XCTAssertTrue(text.hasPrefix("This context has no entity for the class Tag. Register it"), text)
     }
   }
 
@@ -221,7 +221,7 @@ final class KeyPathOperatorTests: XCTestCase {
       let lost = stack.makeShortLivedContext().object(with: id.objectID)
       XCTAssertNil(lost.managedObjectContext)
       XCTAssertEqual(self.code { _ = try lost.value(forKey: "title") }, .invalidRequest)
-      XCTAssertTrue(self.error { _ = try lost.value(forKey: "title") }.contains("Keep the context as long as its objects"))
+      XCTAssertTrue(self.error { _ = try lost.value(forKey: "title") }.contains("Retain the context as long as its objects"))
       XCTAssertNil(lost["title"])
       XCTAssertEqual(MissingContextWarning.readCount, count, "an error has said it")
       XCTAssertEqual((lost as? Book)?.title, "")

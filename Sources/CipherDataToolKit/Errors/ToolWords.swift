@@ -43,16 +43,17 @@ package enum ToolWords {
     Phrase(
       library: "give it the objectID of a saved object.", tool: "give it an object's URI, as the column @id shows it."),
     Phrase(
-      library: " leaves that to you: use other values, or set a mergePolicy that decides.", tool: " leaves that to you: use other values."),
+      library: " does not resolve this: use other values, or set a mergePolicy that does.",
+      tool: " does not resolve this: use other values."),
     Phrase(
-      library: " leaves that to you: set another mergePolicy, or refresh what is in mergeConflicts and save again.",
-      tool: " leaves that to you: discard what is not saved, and do it again."),
+      library: " does not resolve this: set another mergePolicy, or refresh the objects in mergeConflicts and save again.",
+      tool: " does not resolve this: discard the unsaved changes, and try again."),
     Phrase(
-      library: " Set historyTracking of its description, or switch it on with “cipherdata history --enable”.",
-      tool: " Switch it on with “cipherdata history --enable”."),
+      library: " Set its description's historyTracking, or enable it with “cipherdata history --enable”.",
+      tool: " Enable it with “cipherdata history --enable”."),
     Phrase(
       library: "Open it with its own model, or set the description's shouldMigrateStoreAutomatically to migrate it.",
-      tool: "Bring it up to date with “cipherdata migrate”."),
+      tool: "Migrate it with “cipherdata migrate”."),
   ]
 
   /// Returns a library message with its phrases replaced.

@@ -262,7 +262,7 @@ public final class AggregateSpecification: StoreSpecification {
     XCTAssertEqual(try value("min(title)", as: .string), .text("a"))
     XCTAssertThrowsError(try value("sum(pages) * 10000", as: .integer16)) {
       XCTAssertEqual(
-        ($0 as? StoreError)?.message, "A value of “v” does not fit in the result type Integer 16: choose a greater one.")
+        ($0 as? StoreError)?.message, "A value of “v” does not fit in the result type Integer 16: choose a larger type.")
     }
     XCTAssertThrowsError(try value("average(rating)", as: .string)) {
       XCTAssertEqual(
@@ -290,7 +290,7 @@ public final class AggregateSpecification: StoreSpecification {
     }
     XCTAssertThrowsError(try value("average(pages) * 100000", as: .integer16)) {
       XCTAssertEqual(
-        ($0 as? StoreError)?.message, "A value of “v” does not fit in the result type Integer 16: choose a greater one.")
+        ($0 as? StoreError)?.message, "A value of “v” does not fit in the result type Integer 16: choose a larger type.")
     }
     XCTAssertThrowsError(try value("average(rating) * 1e300", as: .integer64))
     // With groups, too.
