@@ -1,12 +1,11 @@
-// ConcurrencyDebug: contexts and objects that are used where they do not belong.
 import Foundation
 import Synchronization
 
-/// Whether is looked for contexts and objects that are used off their contexts' queues.
+/// Detects contexts and objects that are used off their contexts' queues.
 package enum ConcurrencyDebug {
   private static let state = Atomic<Bool>(said)
 
-  /// What was said when the program was started: by the argument `-com.apple.CoreData.ConcurrencyDebug 1`, or in the user's defaults.
+  /// Whether the launch argument `-com.apple.CoreData.ConcurrencyDebug 1` or the user defaults enable the check.
   private static var said: Bool {
     let name = "com.apple.CoreData.ConcurrencyDebug"
     let arguments = ProcessInfo.processInfo.arguments
@@ -14,7 +13,7 @@ package enum ConcurrencyDebug {
     return UserDefaults.standard.integer(forKey: name) > 0
   }
 
-  /// Whether is looked for them.
+  /// Whether the check is enabled.
   package static var isOn: Bool {
     get { state.load(ordering: .relaxed) }
     set { state.store(newValue, ordering: .relaxed) }
@@ -22,11 +21,11 @@ package enum ConcurrencyDebug {
 }
 
 extension NSManagedObjectContext {
-  /// Keeps, and prints, that the context was used off its queue, where that is looked for.
+  /// Records and prints a use of the context off its queue, if the check is enabled.
   final func checkQueue(_ use: StaticString) {
     guard ConcurrencyDebug.isOn, !isHere, !isLent else { return }
     let error = QueueError(use: "\(use)", context: concurrencyType == .mainQueueConcurrencyType ? "main queue" : "private queue")
-    // The context's own errors are used on its queue alone.
+    // The context's own errors may be accessed only on its queue.
     guard
       misuse.withLock({ known in
         defer { known = known ?? error }
@@ -36,12 +35,12 @@ extension NSManagedObjectContext {
     FileHandle.standardError.write(Data("CoreData: \(error.errorDescription ?? "")\n".utf8))
   }
 
-  /// Throws that the context was used off its queue, once.
+  /// Throws the recorded use off the queue, once.
   final func throwMisuse() throws {
     if let error = misuse.withLock({ $0.take() }) { throw error }
   }
 
-  /// Whether an object is the context's; of one that is another context's the context is told.
+  /// Returns whether an object belongs to the context. If it belongs to another one, an error is recorded in the context.
   final func owns(_ object: NSManagedObject, _ use: StaticString) -> Bool {
     if let other = object.managedObjectContext, other !== self {
       context.recordError(OtherContextError(use: "\(use)", entity: object.entity.name ?? ""))
@@ -52,13 +51,13 @@ extension NSManagedObjectContext {
 }
 
 extension NSManagedObject {
-  /// Keeps that the object was used off its context's queue, where that is looked for.
+  /// Records a use of the object off its context's queue, if the check is enabled.
   final func checkQueue(_ use: StaticString) {
     if ConcurrencyDebug.isOn { managedObjectContext?.checkQueue(use) }
   }
 }
 
-/// A context was used off its queue.
+/// The error that a context was used off its queue.
 struct QueueError: LocalizedError {
   let use: String
   let context: String
@@ -68,7 +67,7 @@ struct QueueError: LocalizedError {
   }
 }
 
-/// An object of another context was given to a context.
+/// The error that an object of another context was passed to a context.
 struct OtherContextError: LocalizedError {
   let use: String
   let entity: String

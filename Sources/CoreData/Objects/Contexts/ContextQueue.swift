@@ -1,16 +1,15 @@
-// ContextQueue: the queue of a context and of those nested in one another, and whether code runs on it.
 import Dispatch
 import Foundation
 import Synchronization
 
-/// The queue of a context. Contexts that are nested in one another have one queue together: the main one, where it is that of one of them.
+/// The queue of a context. Nested contexts share one queue: the main queue if one of them uses it.
 final class ContextQueue: Sendable {
   private let ownQueue: DispatchQueue
   private let isMain: Bool
-  /// The queue that this one has become.
+  /// The queue that replaced this one when the context was nested.
   private let joined = AtomicLazyReference<ContextQueue>()
   private static let here = DispatchSpecificKey<ObjectIdentifier>()
-  /// The main queue is not always served by the main thread.
+  /// The main thread does not always serve the main queue.
   private static let main: Bool = {
     DispatchQueue.main.setSpecific(key: mainHere, value: true)
     return true
@@ -23,27 +22,28 @@ final class ContextQueue: Sendable {
     if isMain { _ = Self.main } else { ownQueue.setSpecific(key: Self.here, value: ObjectIdentifier(self)) }
   }
 
-  /// What the queue has become.
+  /// The queue in effect after joining.
   private var current: ContextQueue {
     var queue = self
     while let next = queue.joined.load() { queue = next }
     return queue
   }
 
-  /// The queue.
+  /// The dispatch queue.
   var queue: DispatchQueue { current.ownQueue }
 
-  /// Whether it is the main queue.
+  /// Whether this is the main queue.
   var isMainQueue: Bool { current.isMain }
 
-  /// Whether code runs on the queue.
+  /// Whether the caller runs on the queue.
   var isHere: Bool {
     let current = current
     if current.isMain { return Thread.isMainThread || DispatchQueue.getSpecific(key: Self.mainHere) == true }
     return DispatchQueue.getSpecific(key: Self.here) == ObjectIdentifier(current)
   }
 
-  /// Becomes one queue with that of a parent: the parent's, unless this is the main one. What waits on the queue that is given up is done first.
+  /// Merges the queue with a parent's. The parent's queue is used, unless this one is the main queue. Tasks pending on the replaced queue
+  /// run first.
   func join(_ parent: ContextQueue) {
     let (own, other) = (current, parent.current)
     if own === other || own.isMain && other.isMain { return }
@@ -52,10 +52,10 @@ final class ContextQueue: Sendable {
     _ = given.joined.storeIfNil(kept)
   }
 
-  /// Does work on the queue and waits for it.
+  /// Runs a closure on the queue and waits for it.
   func wait<Result>(_ work: () throws -> Result) rethrows -> Result { try queue.sync(execute: work) }
 
-  /// Runs tasks on the queue.
+  /// The executor for tasks that run on the queue.
   var executor: any TaskExecutor { Executor(queue: queue) }
 
   private final class Executor: TaskExecutor {

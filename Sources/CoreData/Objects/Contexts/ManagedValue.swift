@@ -1,11 +1,10 @@
-// ManagedValue: values of properties as Core Data has them, and as this library does.
 import Foundation
 import ObjectContext
 import ObjectModel
 
-/// Values of properties as Core Data has them: to-many relationships are `NSSet`s and `NSOrderedSet`s.
+/// Converts property values between Core Data's types and the library's. To-many relationships are `NSSet`s and `NSOrderedSet`s.
 enum ManagedValue {
-  /// A value as applications are shown it.
+  /// Returns a value in Core Data's type.
   static func shown(_ value: Any?) -> Any? {
     switch value {
     case let members as Set<ManagedObject>: NSSet(array: Array(members))
@@ -14,10 +13,10 @@ enum ManagedValue {
     }
   }
 
-  /// Values as applications are shown them, `NSNull` for nil.
+  /// Returns values in Core Data's types, with `NSNull` for nil.
   static func shown(_ values: [String: Any?]) -> [String: Any] { values.mapValues { shown($0) ?? NSNull() } }
 
-  /// A value as the library takes it.
+  /// Returns a value in the library's type.
   static func taken(_ value: Any?) -> Any? {
     switch AttributeConversion.unwrapped(value) {
     case let set as NSSet: objects(set.allObjects) ?? set
@@ -28,29 +27,29 @@ enum ManagedValue {
     }
   }
 
-  /// A value as an attribute whose values nothing else transforms keeps it: objects that archive as bytes.
+  /// Returns a value as an attribute without a transformer stores it: objects as archived data.
   static func archived(_ value: Any?) -> Any? {
     guard let value, SecureArchive.archives(value), !(value is any Encodable) else { return value }
     return (try? SecureArchive.data(of: value)) ?? value
   }
 
-  /// The object that was archived, where a type is that of one.
+  /// Returns the archived object if the type is an object type.
   static func unarchived<Value>(_ data: Data, as type: Value.Type) -> Value? {
     let wrapped = (type as? any OptionalType.Type)?.wrapped ?? type
     guard let type = wrapped as? any NSCoding.Type, let object = type as? AnyClass else { return nil }
     return (try? SecureArchive.object(of: data, classes: [object])) as? Value
   }
 
-  /// The property list that a transformable attribute without a transformer stores as JSON or as an archive; nil for other bytes.
+  /// Returns the property list that a transformable attribute without a transformer stores as JSON or as an archive; nil for other data.
   static func propertyList(of data: Data) -> Any? {
     if let value = try? JSONSerialization.jsonObject(with: data, options: .fragmentsAllowed) { return value }
     return try? SecureArchive.object(of: data, classes: [])
   }
 
-  /// A number of any type as an `NSNumber`; nil for other values.
+  /// Returns a number of any type as an `NSNumber`; nil for other values.
   static func number(_ value: Any) -> NSNumber? { (value as? Decimal).map { NSDecimalNumber(decimal: $0) } ?? value as? NSNumber }
 
-  /// A decimal number as the number that an attribute of another type of numbers has; nil for a type that has no such number.
+  /// Returns a decimal number in the type of a numeric attribute; nil if the type cannot represent it.
   static func number(_ number: NSDecimalNumber, for type: AttributeType?) -> Any? {
     switch type {
     case .integer16, .integer32, .integer64, .boolean: Int64(number.stringValue)
@@ -59,10 +58,10 @@ enum ManagedValue {
     }
   }
 
-  /// A value in which an object is its ID.
+  /// Returns a value with an object replaced by its ID.
   static func unlinked(_ value: Any?) -> Any? { (value as? ManagedObject)?.objectID ?? value }
 
-  /// What stands for a missing value of a type that is no optional one.
+  /// Returns the value that represents a missing value of a non-optional type.
   static func empty<Value>() -> Value? {
     let empty: [Any] = [
       [ManagedObject](), NSSet(), NSOrderedSet(), NSArray(), NSNumber(value: 0), NSDecimalNumber.zero, NSString(), Data(), NSData(),
@@ -70,18 +69,18 @@ enum ManagedValue {
     return empty.lazy.compactMap { $0 as? Value }.first
   }
 
-  /// Members of a relationship; nil where one is no object.
+  /// Returns the members of a relationship; nil if one is not an object.
   static func objects(_ members: [Any]) -> [ManagedObject]? {
     let objects = members.compactMap { $0 as? ManagedObject }
     return objects.count == members.count ? objects : nil
   }
 }
 
-/// A stored value is none of the property's type.
+/// The error that a stored value does not have the property's type.
 struct ManagedValueError: LocalizedError {
   let entity: String
   let property: String
-  /// Whether something is stored. Errors do not tell what.
+  /// Whether a value is stored. Errors do not contain the value.
   let hasValue: Bool
   let type: String
 
@@ -92,7 +91,7 @@ struct ManagedValueError: LocalizedError {
   }
 }
 
-/// A type that may have no value.
+/// A type that can represent a missing value.
 private protocol OptionalType {
   static var wrapped: Any.Type { get }
 }

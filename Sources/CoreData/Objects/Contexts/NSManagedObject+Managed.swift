@@ -1,4 +1,4 @@
-// NSManagedObject+Managed: what the accessors of managed properties call, which the plugin writes.
+// The functions that generated accessors of managed properties call.
 import Foundation
 public import ObjectContext
 public import ObjectModel
@@ -6,14 +6,14 @@ public import ObjectModel
 extension NSManagedObject {
   // MARK: Attributes
 
-  /// The value of an attribute; the type's empty value where there is none.
+  /// Returns the value of an attribute, or the type's empty value if it has no value.
   @inlinable public final func _managedValue<Value: _StoredAttributeValue>(_ key: borrowing _ManagedKey) -> Value {
-    // One call where no value is at hand, so that a loop need not keep each object alive for the reads that find one.
+    // The call happens only if the value is not cached, so loops of cached reads need not retain each object.
     if let slot = key.slot(at: _place), slot >= 0, let value: Value = _valueAtHand(slot) { return value }
     return missedManagedValue(key)
   }
 
-  /// The value of an attribute; nil where there is none.
+  /// Returns the value of an attribute; nil if it has no value.
   @inlinable public final func _managedValue<Value: _StoredAttributeValue>(_ key: borrowing _ManagedKey) -> Value? {
     let slot = slot(key, of: Value._attributeType)
     return slot >= 0 ? _optionalValue(slot) : converted(key)
@@ -30,42 +30,46 @@ extension NSManagedObject {
     if slot >= 0 { _setOptionalValue(value, at: slot) } else { set(value, key) }
   }
 
-  /// The value of an attribute of a type with raw values. Where the stored one is none of the type's, of which the context is told, it is the model's default
-  /// value, or that of the raw value 0 or "".
+  /// Returns the value of an attribute with a raw-representable type.
+  ///
+  /// If the type has no case for the stored raw value, an error is recorded in the context. The method then returns the model's default
+  /// value, or the case for the raw value 0 or "".
   public final func _managedValue<Value: RawRepresentable>(_ key: borrowing _ManagedKey) -> Value
   where Value.RawValue: _StoredAttributeValue {
     let raw: Value.RawValue? = _managedValue(key)
     if let value = Value(rawValue: raw ?? Value.RawValue._emptyValue) { return value }
     if raw != nil { recordError(ManagedValueError(entity: compiledEntity.name, property: key.name, hasValue: true, type: "\(Value.self)")) }
     if let value = Value(rawValue: defaultValue(key) ?? Value.RawValue._emptyValue) { return value }
-    // A property cannot throw, and neither the model's default value nor the raw value 0 is one of the type's: a mistake of the program, as on Apple's systems.
+    // A property cannot throw, and neither the model's default value nor the raw value 0 is valid for the type: a programming error, as on
+    // Apple's systems.
     preconditionFailure(
       "“\(key.name)” has no value, and \(Value.self) has none for the model's default value or for 0; make the property optional")
   }
 
-  /// The value of an attribute of a type with raw values; nil where there is none, or one that is no value of the type.
+  /// Returns the value of an attribute with a raw-representable type; nil if it has no value or an invalid one.
   public final func _managedValue<Value: RawRepresentable>(_ key: borrowing _ManagedKey) -> Value?
   where Value.RawValue: _StoredAttributeValue {
     let raw: Value.RawValue? = _managedValue(key)
     return raw.flatMap(Value.init(rawValue:))
   }
 
-  /// Sets an attribute of a type with raw values.
+  /// Sets an attribute with a raw-representable type.
   public final func _setManagedValue<Value: RawRepresentable>(_ value: Value, _ key: borrowing _ManagedKey)
   where Value.RawValue: _StoredAttributeValue { _setManagedValue(value.rawValue, key) }
 
-  /// Sets or clears an attribute of a type with raw values.
+  /// Sets or clears an attribute with a raw-representable type.
   public final func _setManagedValue<Value: RawRepresentable>(_ value: Value?, _ key: borrowing _ManagedKey)
   where Value.RawValue: _StoredAttributeValue { _setManagedValue(value?.rawValue, key) }
 
   // MARK: Anything else
 
-  /// The value of a property of any other type: a relationship, an `NSNumber`, what a transformer makes. Where there is none and the type is no optional one,
-  /// it is an empty one: no members, 0, an object without values that is in no context.
+  /// Returns the value of a property of any other type: a relationship, an `NSNumber`, or a transformer's result.
+  ///
+  /// If there is no value and the type is not optional, the result is empty: no members, 0, or an object without values and context.
   @_disfavoredOverload
   public final func _managedValue<Value>(_ key: borrowing _ManagedKey) -> Value {
     if let value: Value = converted(key) { return value }
-    // Where `Value` is an optional, this is its nil.
+    // If `Value` is optional, this is nil.
     if let none = Any?.none as? Value { return none }
     if let empty: Value = ManagedValue.empty() { return empty }
     if case .toOne(let relationship) = key.property(in: compiledEntity),
@@ -74,7 +78,7 @@ extension NSManagedObject {
       recordError(ManagedValueError(entity: compiledEntity.name, property: key.name, hasValue: false, type: "\(Value.self)"))
       return empty
     }
-    // A property cannot throw, and of a type of the application nothing is known: a mistake of the program, as on Apple's systems.
+    // A property cannot throw, and there is no empty value of an arbitrary type: a programming error, as on Apple's systems.
     preconditionFailure("“\(key.name)” has no value, and its type \(Value.self) has no empty one; make the property optional")
   }
 
@@ -84,7 +88,7 @@ extension NSManagedObject {
 
   // MARK: Members of to-many relationships
 
-  // The name begins with a capital, as it stands in the method's name.
+  // The name is capitalized, as in the method's name.
 
   /// Adds an object, or the objects of a collection, to a to-many relationship.
   public final func _managedAdd(_ value: Any, to name: String) {
@@ -92,33 +96,33 @@ extension NSManagedObject {
     for member in Self.members(value) { _addToToMany(member, at: index) }
   }
 
-  /// Takes an object, or the objects of a collection, out of a to-many relationship.
+  /// Removes an object, or the objects of a collection, from a to-many relationship.
   public final func _managedRemove(_ value: Any, from name: String) {
     guard let index = toMany(name) else { return }
     for member in Self.members(value) { _removeFromToMany(member, at: index) }
   }
 
-  /// Puts an object, or objects, at places of an ordered relationship.
+  /// Inserts objects into an ordered relationship.
   ///
   /// - Parameters:
   ///   - value: The object, or a collection of objects.
   ///   - name: The relationship.
-  ///   - places: The place, or an `NSIndexSet` of places.
+  ///   - places: The index, or an `NSIndexSet` of indexes.
   public final func _managedInsert(_ value: Any, into name: String, at places: Any) {
     guard let index = toMany(name) else { return }
     for (member, place) in zip(Self.members(value), Self.places(places)) { _insertIntoToMany(member, position: place, at: index) }
   }
 
-  /// Takes the objects at places out of an ordered relationship.
+  /// Removes the objects at indexes from an ordered relationship.
   public final func _managedRemove(at places: Any, from name: String) {
     guard let index = toMany(name) else { return }
     _removeFromToMany(positions: Self.places(places), at: index)
   }
 
-  /// Puts objects in the place of others in an ordered relationship.
+  /// Replaces objects in an ordered relationship.
   ///
   /// - Parameters:
-  ///   - places: The place, or an `NSIndexSet` of places.
+  ///   - places: The index, or an `NSIndexSet` of indexes.
   ///   - name: The relationship.
   ///   - value: The object, or a collection of objects.
   public final func _managedReplace(at places: Any, in name: String, with value: Any) {
@@ -126,7 +130,7 @@ extension NSManagedObject {
     for (member, place) in zip(Self.members(value), Self.places(places)) { _replaceInToMany(position: place, with: member, at: index) }
   }
 
-  // MARK: Steps
+  // MARK: Helpers
 
   @inlinable @inline(never) final func missedManagedValue<Value: _StoredAttributeValue>(_ key: borrowing _ManagedKey) -> Value {
     let slot = slot(key, of: Value._attributeType)
@@ -140,7 +144,7 @@ extension NSManagedObject {
     if slot >= 0 { _setValue(value, at: slot) } else { set(value, key) }
   }
 
-  /// The slot of an attribute whose values are of a type; -1 where they have to be converted.
+  /// Returns the slot of an attribute whose values have a type; -1 if they must be converted.
   @inlinable @inline(__always) final func slot(_ key: borrowing _ManagedKey, of type: AttributeType) -> Int {
     key.slot(at: _place) ?? findSlot(key, of: type)
   }
@@ -148,7 +152,7 @@ extension NSManagedObject {
   @usableFromInline @inline(never) final func findSlot(_ key: borrowing _ManagedKey, of type: AttributeType) -> Int {
     let entity = compiledEntity
     let slot = key.findSlot(in: entity, fingerprint: entity.layoutFingerprint, of: type)
-    // Where is looked for use off the queue, each read and write comes here.
+    // With the concurrency check enabled, the slot is not cached, so each access is checked here.
     if ConcurrencyDebug.isOn { checkQueue("a property") } else { key.keep(slot, at: _place) }
     return slot
   }
@@ -158,7 +162,7 @@ extension NSManagedObject {
     return Value(_slot: slot.defaultValue)
   }
 
-  /// The value by way of `Any`; nil where there is none, or one of another type.
+  /// Returns the value converted through `Any`; nil if there is no value, or one of another type.
   @usableFromInline final func converted<Value>(_ key: borrowing _ManagedKey) -> Value? {
     guard let property = key.property(in: compiledEntity) else { return primitive(key.name) as? Value }
     if case .attribute(let slot) = property, slot.attributeType == .transformable { return transformed(key.name) }
@@ -170,7 +174,8 @@ extension NSManagedObject {
     return nil
   }
 
-  /// The value of a transformable attribute: what its transformer makes, or, where it has none, a `Codable` value, or an object that was archived.
+  /// Returns the value of a transformable attribute: its transformer's result, or, without a transformer, a decoded `Codable` value or an
+  /// unarchived object.
   private func transformed<Value>(_ name: String) -> Value? {
     do {
       let stored = try (self as ManagedObject).value(forKey: name)
@@ -194,13 +199,14 @@ extension NSManagedObject {
 
   private func primitive(_ name: String) -> Any? { Self.primitiveName(name).map { primitiveValue(forKey: $0) } ?? value(forKey: name) }
 
-  /// The attribute whose primitive value a property of a name stands for: `primitiveTitle` is that of `title`.
+  /// Returns the attribute whose primitive value a property name denotes: `primitiveTitle` denotes `title`.
   private static func primitiveName(_ name: String) -> String? {
     guard name.hasPrefix("primitive"), let first = name.dropFirst(9).first else { return nil }
     return first.lowercased() + name.dropFirst(10)
   }
 
-  /// The number of the to-many relationship that a method's name names. Where there is none the context is told.
+  /// Returns the number of the to-many relationship in a method's name. If there is no such relationship, an error is recorded in the
+  /// context.
   private func toMany(_ name: String) -> Int? {
     checkQueue("a relationship")
     let found = compiledEntity.toManyRelationships.first {

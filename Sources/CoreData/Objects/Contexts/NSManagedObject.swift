@@ -1,4 +1,3 @@
-// NSManagedObject: the class of managed objects, with Core Data's members.
 public import Foundation
 public import ObjectContext
 public import ObjectModel
@@ -6,16 +5,16 @@ import ObjectStore
 
 /// An object of a context: one for each row, with the values of its entity's properties.
 ///
-/// Its subclasses declare properties and methods with `@NSManaged`; the plugin `CoreDataSources` writes what answers them. It is of the class
-/// ``ManagedObject``, and so no `NSObject`, whose members it has all the same.
+/// Subclasses declare properties and methods with `@NSManaged`; the plugin `CoreDataSources` generates their implementations. The class
+/// inherits from ``ManagedObject``, not from `NSObject`, but has the members of `NSObject`.
 ///
-/// What raises on Apple's systems, such as a name that is no property's, gives nil here and is told by ``NSManagedObjectContext/pendingError``; the next
-/// fetch or save throws it.
+/// Where Core Data raises an exception, such as for an unknown property name, methods return nil and record an error in
+/// ``NSManagedObjectContext/pendingError``. The next fetch or save throws it.
 open class NSManagedObject: ManagedObject, NSObjectProtocol, NSFetchRequestResult {
-  /// Makes an object for a context. Contexts call this.
+  /// Creates an object for a context. Only contexts call this initializer.
   public required init(_ seed: ManagedObjectSeed) { super.init(seed) }
 
-  /// Makes a new object of an entity, with its default values, and inserts it into a context, if there is one.
+  /// Creates an object of an entity with its default values, and inserts it into the context, if any.
   public required init(entity: NSEntityDescription, insertInto context: NSManagedObjectContext?) {
     context?.checkQueue("init(entity:insertInto:)")
     let place = NewObjectPlace(entity, context)
@@ -23,14 +22,14 @@ open class NSManagedObject: ManagedObject, NSObjectProtocol, NSFetchRequestResul
     become(newOf: place.entity, in: context?.context)
   }
 
-  /// Makes a new object of the class's entity, with its default values, in a context.
+  /// Creates an object of the class's entity with its default values in a context.
   public required convenience init(context: NSManagedObjectContext) {
     self.init(entity: context.entity(ofClass: Self.self), insertInto: context)
   }
 
   // MARK: Identity
 
-  /// The context that the object lives in; nil when its deletion was saved, or the context was reset or is gone.
+  /// The context of the object; nil after its deletion was saved, or the context was reset or deallocated.
   public final var managedObjectContext: NSManagedObjectContext? { NSManagedObjectContext.of((self as ManagedObject).managedObjectContext) }
 
   /// The object's entity.
@@ -38,54 +37,56 @@ open class NSManagedObject: ManagedObject, NSObjectProtocol, NSFetchRequestResul
     managedObjectContext?.model?.entitiesByName[compiledEntity.name] ?? NSEntityDescription((self as ManagedObject).entity, of: nil)
   }
 
-  /// The entity of the class, in the model that was loaded last and has it.
+  /// Returns the entity of the class in the most recently loaded model that contains it.
   open class func entity() -> NSEntityDescription {
     EntityOfClass.find(self) ?? NSEntityDescription(EntityDescription(name: "\(self)"), of: nil)
   }
 
-  /// A question for all objects of the class's entity.
+  /// Returns a request for all objects of the class's entity.
   open class func fetchRequest() -> NSFetchRequest<any NSFetchRequestResult> { NSFetchRequest(entityName: entity().name ?? "\(self)") }
 
-  /// Whether contexts pass over changes of properties that the model does not have. They always do: an override has no effect.
+  /// Whether contexts ignore changes of properties that are not in the model. They always do: overrides have no effect.
   open class var contextShouldIgnoreUnmodeledPropertyChanges: Bool { true }
 
-  // MARK: What NSObject has
+  // MARK: Members of NSObject
 
-  /// Whether it is the same object: a context has one for each row.
+  /// Returns whether the other object is the same instance. A context has one object for each row.
   open func isEqual(_ object: Any?) -> Bool { (object as? NSManagedObject) === self }
-  /// The hash of the identity.
+  /// A hash of the object's identity.
   open var hash: Int { ObjectIdentifier(self).hashValue }
-  /// The object.
+  /// Returns the object.
   public final func `self`() -> Self { self }
-  /// No object stands for another one.
+  /// Returns false: there are no proxies.
   public final func isProxy() -> Bool { false }
-  /// The entity, the ID and, unless the object is a fault, its values. Fires no fault.
+  /// The entity, the ID and, unless the object is a fault, its values. Does not fire a fault.
   open var debugDescription: String { description }
 
   // MARK: Faults
 
-  /// What the object is short of, when it is a fault: 0 when it has its values.
+  /// The faulting state: 0 if the values are loaded, 1 for a fault.
   open var faultingState: Int { isFault ? 1 : 0 }
-  /// Gets the values of a fault; nil for no property in particular.
+  /// Fires the object's fault. The key may be nil.
   open func willAccessValue(forKey key: String?) { fireIfFault() }
-  /// Ends what ``willAccessValue(forKey:)`` has begun.
+  /// Ends an access that ``willAccessValue(forKey:)`` began.
   open func didAccessValue(forKey key: String?) {}
-  /// Before a primitive value is set. The change is noted by ``didChangeValue(forKey:)``.
+  /// Prepares for a change of a primitive value. ``didChangeValue(forKey:)`` records the change.
   open func willChangeValue(forKey key: String) { fireIfFault() }
-  /// After a primitive value was set: the object is changed from now on.
+  /// Records the change of a primitive value: the object has changes from then on.
   open func didChangeValue(forKey key: String) {
     guard isAttribute(key), let value = primitiveValue(forKey: key) else { return }
     (self as ManagedObject)[key] = value
   }
-  /// The IDs of a relationship's objects, without firing their faults.
+  /// Returns the IDs of a relationship's objects without firing their faults.
   open func objectIDs(forRelationshipNamed key: String) -> [NSManagedObjectID] {
     telling([], "objectIDs(forRelationshipNamed:)") { try ($0 as ManagedObject).objectIDs(forRelationshipNamed: key) }
   }
 
-  // MARK: Properties by their names
+  // MARK: Key-value coding
 
-  /// The value of a property; nil when there is none. A to-many relationship gives an `NSSet`, which ``mutableSetValue(forKey:)`` makes changeable, an ordered one an
-  /// `NSMutableOrderedSet` that changes the relationship.
+  /// Returns the value of a property; nil if it has no value.
+  ///
+  /// A to-many relationship returns an `NSSet`; use ``mutableSetValue(forKey:)`` to modify it. An ordered relationship returns an
+  /// `NSMutableOrderedSet` that modifies the relationship.
   open func value(forKey key: String) -> Any? {
     telling(nil, "value(forKey:)") { $0.applicationValue(try ($0 as ManagedObject).value(forKey: key), of: key) }
   }
@@ -106,18 +107,18 @@ open class NSManagedObject: ManagedObject, NSObjectProtocol, NSFetchRequestResul
     else { return taken }
     return ManagedValue.archived(taken)
   }
-  /// The value at the end of a dotted path.
+  /// Returns the value at a dotted key path.
   open func value(forKeyPath keyPath: String) -> Any? {
     telling(nil, "value(forKeyPath:)") { object in
       let value = try (object as ManagedObject).value(forKeyPath: keyPath)
       guard value is [ManagedObject] else { return ManagedValue.shown(value) }
       guard let dot = keyPath.lastIndex(of: ".") else { return object.applicationValue(value, of: keyPath) }
-      // The members are those of one object, or of several.
+      // The path's value may belong to one object or to several.
       let owner = try (object as ManagedObject).value(forKeyPath: String(keyPath[..<dot])) as? NSManagedObject
       return owner?.applicationValue(value, of: String(keyPath[keyPath.index(after: dot)...])) ?? ManagedValue.shown(value)
     }
   }
-  /// Sets the property at the end of a dotted path of to-one relationships.
+  /// Sets the property at a dotted key path of to-one relationships.
   open func setValue(_ value: Any?, forKeyPath keyPath: String) {
     telling((), "setValue(_:forKeyPath:)") { object in
       guard let dot = keyPath.lastIndex(of: ".") else { return object.setValue(value, forKey: keyPath) }
@@ -127,25 +128,25 @@ open class NSManagedObject: ManagedObject, NSObjectProtocol, NSFetchRequestResul
       try (object as ManagedObject).setValue(ManagedValue.taken(value), forKeyPath: keyPath)
     }
   }
-  /// Sets properties by their names.
+  /// Sets properties by name.
   open func setValuesForKeys(_ values: [String: Any]) {
     for (key, value) in values { setValue(value is NSNull ? nil : value, forKey: key) }
   }
-  /// The values of properties by their names.
+  /// Returns the values of properties by name.
   open func dictionaryWithValues(forKeys keys: [String]) -> [String: Any] {
     Dictionary(keys.map { ($0, value(forKey: $0) ?? NSNull()) }) { first, _ in first }
   }
-  /// The value of an attribute as it stands, without firing a fault.
+  /// Returns the current value of an attribute without firing a fault.
   open func primitiveValue(forKey key: String) -> Any? {
     telling(nil, "primitiveValue(forKey:)") { object in
-      // The members of a relationship have no other form.
+      // The members of a relationship have no primitive form.
       let value =
         object.isAttribute(key)
         ? try (object as ManagedObject).primitiveValue(forKey: key) : try (object as ManagedObject).value(forKey: key)
       return object.applicationValue(value, of: key)
     }
   }
-  /// Sets an attribute without making the object changed.
+  /// Sets an attribute without marking the object as changed.
   open func setPrimitiveValue(_ value: Any?, forKey key: String) {
     telling((), "setPrimitiveValue(_:forKey:)") { object in
       if object.isAttribute(key) {
@@ -156,28 +157,30 @@ open class NSManagedObject: ManagedObject, NSObjectProtocol, NSFetchRequestResul
     }
   }
 
-  /// The members of a to-many relationship as a set that changes it. A name of another property makes the set stay empty and is recorded as the context's pending error.
+  /// Returns a mutable set that modifies a to-many relationship. For other properties, the set stays empty and an error is recorded as the
+  /// context's pending error.
   open func mutableSetValue(forKey key: String) -> NSMutableSet { RelationshipSet(self, key) }
 
-  /// The members of the to-many relationship at the end of a dotted path of to-one relationships as a set that changes it.
+  /// Returns a mutable set that modifies the to-many relationship at a dotted key path of to-one relationships.
   open func mutableSetValue(forKeyPath keyPath: String) -> NSMutableSet {
     let (owner, key) = owner(of: keyPath)
     return owner?.mutableSetValue(forKey: key) ?? NSMutableSet()
   }
 
-  /// The members of the ordered relationship at the end of a dotted path of to-one relationships as a set that changes it.
+  /// Returns a mutable ordered set that modifies the ordered relationship at a dotted key path of to-one relationships.
   open func mutableOrderedSetValue(forKeyPath keyPath: String) -> NSMutableOrderedSet {
     let (owner, key) = owner(of: keyPath)
     return owner?.mutableOrderedSetValue(forKey: key) ?? NSMutableOrderedSet()
   }
 
-  /// The object whose property a path ends with, and the property; no object if the path does not lead to one.
+  /// Returns the object and the property at the end of a key path; the object is nil if the path is invalid.
   private func owner(of keyPath: String) -> (NSManagedObject?, key: String) {
     guard let dot = keyPath.lastIndex(of: ".") else { return (self, keyPath) }
     return (value(forKeyPath: String(keyPath[..<dot])) as? NSManagedObject, String(keyPath[keyPath.index(after: dot)...]))
   }
 
-  /// The members of an ordered relationship as a set that changes it. A name of another property makes the set stay empty and is recorded as the context's pending error.
+  /// Returns a mutable ordered set that modifies an ordered relationship. For other properties, the set stays empty and an error is
+  /// recorded as the context's pending error.
   open func mutableOrderedSetValue(forKey key: String) -> NSMutableOrderedSet {
     let members = value(forKey: key) as? NSOrderedSet
     return members as? RelationshipOrderedSet
@@ -186,43 +189,43 @@ open class NSManagedObject: ManagedObject, NSObjectProtocol, NSFetchRequestResul
 
   // MARK: Changes
 
-  /// The new values of the properties changed since the object was read or saved; `NSNull` for a cleared one.
+  /// Returns the new values of the properties changed since the object was fetched or saved; `NSNull` for a cleared one.
   open func changedValues() -> [String: Any] {
     telling([:], "changedValues()") { ManagedValue.shown(($0 as ManagedObject).changedValues()) }
   }
-  /// The new values of what was changed since changes were last processed.
+  /// Returns the new values of the properties changed since changes were last processed.
   open func changedValuesForCurrentEvent() -> [String: Any] {
     telling([:], "changedValuesForCurrentEvent()") { ManagedValue.shown(($0 as ManagedObject).changedValuesForCurrentEvent()) }
   }
-  /// The values that were last read or saved; nil keys ask for all attributes and to-one relationships.
+  /// Returns the values last fetched or saved. Without keys, all attributes and to-one relationships are returned.
   open func committedValues(forKeys keys: [String]?) -> [String: Any] {
     telling([:], "committedValues(forKeys:)") { ManagedValue.shown(try ($0 as ManagedObject).committedValues(forKeys: keys)) }
   }
 
   // MARK: Validation
 
-  /// Checks a value for a property.
+  /// Validates a value for a property.
   ///
   /// - Throws: `NSError` with the object and the property in its user info.
   open override func validateValue(_ value: inout Any?, forKey key: String) throws {
     var taken = taken(value, key)
     do { try super.validateValue(&taken, forKey: key) } catch { throw validationError(error) }
   }
-  /// Checks a new object before a save. Override it for rules over several properties, and call `super`.
+  /// Validates a new object before a save. Overrides can check rules for several properties, and must call `super`.
   ///
-  /// - Throws: `NSError`, with ``NSDetailedErrorsKey`` where several values are invalid.
+  /// - Throws: `NSError`, with ``NSDetailedErrorsKey`` if several values are invalid.
   open override func validateForInsert() throws {
     do { try super.validateForInsert() } catch { throw validationError(error) }
   }
-  /// Checks a changed object before a save. See ``validateForInsert()``.
+  /// Validates a changed object before a save. See ``validateForInsert()``.
   ///
-  /// - Throws: `NSError`, with ``NSDetailedErrorsKey`` where several values are invalid.
+  /// - Throws: `NSError`, with ``NSDetailedErrorsKey`` if several values are invalid.
   open override func validateForUpdate() throws {
     do { try super.validateForUpdate() } catch { throw validationError(error) }
   }
-  /// Checks an object that is to be deleted before a save.
+  /// Validates the deletion of an object before a save.
   ///
-  /// - Throws: `NSError` with ``NSValidationRelationshipDeniedDeleteError`` where a relationship with the rule `deny` has objects.
+  /// - Throws: `NSError` with ``NSValidationRelationshipDeniedDeleteError`` if a relationship with the delete rule `deny` has objects.
   open override func validateForDelete() throws {
     do { try super.validateForDelete() } catch { throw validationError(error) }
   }
@@ -233,7 +236,7 @@ open class NSManagedObject: ManagedObject, NSObjectProtocol, NSFetchRequestResul
     }
   }
 
-  /// Does, where the context's queue is, what may throw; of what it throws the context is told.
+  /// Checks the queue, calls a throwing closure and records its error in the context.
   private func telling<Result>(_ empty: Result, _ use: StaticString, _ work: (NSManagedObject) throws -> Result) -> Result {
     checkQueue(use)
     do { return try work(self) } catch {
@@ -243,5 +246,5 @@ open class NSManagedObject: ManagedObject, NSObjectProtocol, NSFetchRequestResul
   }
 }
 
-/// What has changed an object otherwise than by its setters.
+/// The events that set an object's values other than by its setters.
 public typealias NSSnapshotEventType = SnapshotEvents

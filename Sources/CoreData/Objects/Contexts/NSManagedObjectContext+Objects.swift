@@ -1,4 +1,3 @@
-// NSManagedObjectContext+Objects: fetches of typed requests, and new objects by the names of their entities.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -8,7 +7,7 @@ import ObjectStore
 extension NSManagedObjectContext {
   // MARK: Fetching
 
-  /// What a request asks for: objects, IDs, dictionaries or one number, as its result type says.
+  /// Returns the results of a request: objects, IDs, dictionaries or a count, depending on its result type.
   ///
   /// - Throws: `NSError`.
   public func fetch<Result: NSFetchRequestResult>(_ request: NSFetchRequest<Result>) throws -> [Result] {
@@ -17,10 +16,10 @@ extension NSManagedObjectContext {
 
   /// Returns the results of a request of any type.
   final func results<Result>(of request: NSFetchRequest<Result>) throws -> [Result] {
-    // A subclass may override the function for requests of any results.
+    // A subclass may override the method for requests of any result type.
     let results =
       type(of: self) == NSManagedObjectContext.self ? try found(request) : try fetch(NSFetchRequest<any NSFetchRequestResult>(request))
-    // An array of the very type is not looked through.
+    // An array of exactly this type is returned without checking its elements.
     if let results = results as? [Result] { return results }
     throw CoreDataError.make(FetchResultError(entity: request.entityName ?? "", type: "\(Result.self)"))
   }
@@ -45,7 +44,8 @@ extension NSManagedObjectContext {
     }
   }
 
-  /// Objects, in an array of a class where they are all of it: only a generic function knows it, which a protocol's metatype is opened for.
+  /// Returns objects as an array of a class if all of them are instances of it. Only a generic function has the static type, so the
+  /// protocol's metatype is opened.
   private func objects<Object: NSManagedObject & NSFetchRequestResult>(
     _ type: Object.Type, _ specification: FetchSpecification
   ) throws -> Any {
@@ -53,7 +53,7 @@ extension NSManagedObjectContext {
     return try context.fetch(FetchRequest<ManagedObject>(asking: specification))
   }
 
-  /// How many objects a request asks for.
+  /// Returns the number of objects that match a request.
   ///
   /// - Throws: `NSError`.
   public func count<Result: NSFetchRequestResult>(for request: NSFetchRequest<Result>) throws -> Int {
@@ -61,7 +61,7 @@ extension NSManagedObjectContext {
       ? try number(of: request) : try count(for: NSFetchRequest<any NSFetchRequestResult>(request))
   }
 
-  /// Returns the number of objects that a request asks for.
+  /// Returns the number of objects that match a request.
   final func number<Result>(of request: NSFetchRequest<Result>) throws -> Int {
     checkQueue("count(for:)")
     return try CoreDataError.translating { try context.count(for: FetchRequest<ManagedObject>(asking: try request.specification())) }
@@ -69,26 +69,26 @@ extension NSManagedObjectContext {
 }
 
 extension NSEntityDescription {
-  /// The entity of a name in a context's model.
+  /// Returns the entity with a name in a context's model.
   public class func entity(forEntityName name: String, in context: NSManagedObjectContext) -> NSEntityDescription? {
     context.model?.entitiesByName[name]
   }
 
-  /// Inserts a new object of an entity. There has to be such an entity.
+  /// Inserts a new object of an entity, which must exist.
   public class func insertNewObject(forEntityName name: String, into context: NSManagedObjectContext) -> NSManagedObject {
     context.checkQueue("insertNewObject(forEntityName:into:)")
     do {
       if let object = try context.context.insertObject(entityName: name) as? NSManagedObject { return object }
-      // Every entity's class is entered as one below NSManagedObject.
+      // Every registered class of an entity inherits from NSManagedObject.
       preconditionFailure("the class of the entity “\(name)” is not below NSManagedObject")
     } catch {
-      // The function cannot fail, and an object of no entity is none; Core Data raises here too.
+      // The method cannot throw, and an object requires an entity. Core Data raises an exception too.
       preconditionFailure("\(error)")
     }
   }
 }
 
-/// What was fetched is not of the class that the request names.
+/// The error that a fetched object is not an instance of the request's class.
 struct FetchResultError: LocalizedError {
   let entity: String
   let type: String

@@ -1,41 +1,40 @@
-// NSManagedObjectContext+Queue: work on a context's queue.
 import Dispatch
 import Foundation
 import ObjectContext
 
 extension NSManagedObjectContext {
-  /// On which queue a context's work is done.
+  /// The queue of a context.
   public struct ConcurrencyType: Sendable, Hashable {
     let type: NSManagedObjectContextConcurrencyType
 
-    /// On a queue of its own.
+    /// A private queue.
     public static let privateQueue = ConcurrencyType(type: .privateQueueConcurrencyType)
-    /// On the main thread.
+    /// The main queue.
     public static let mainQueue = ConcurrencyType(type: .mainQueueConcurrencyType)
   }
 
-  /// When work is done that its caller waits for.
+  /// The scheduling of a block that the caller waits for.
   public enum ScheduledTaskType: Sendable {
-    /// At once, if that may be: where the caller is on the queue already.
+    /// Runs immediately if the caller is already on the queue.
     case immediate
-    /// After what waits already.
+    /// Runs after the blocks already enqueued.
     case enqueued
   }
 
-  /// Does work on the context's queue, and waits for it.
+  /// Runs a block on the context's queue and waits for it.
   ///
-  /// - Throws: What the work throws.
+  /// - Throws: The block's error.
   public func performAndWait<Result>(_ block: () throws -> Result) rethrows -> Result {
     if isHere { return try Self.$atWork.withValue(self, operation: block) }
     return try work.wait { [self] in try atWork(block) }
   }
 
-  /// Does work on the context's queue, and gives what it gives.
+  /// Runs a block on the context's queue and returns its result.
   ///
   /// - Parameters:
-  ///   - schedule: Whether the work may be done at once where the caller is on the queue already.
-  ///   - block: The work.
-  /// - Throws: What the work throws.
+  ///   - schedule: Whether the block may run immediately if the caller is already on the queue.
+  ///   - block: The block.
+  /// - Throws: The block's error.
   @preconcurrency
   public func perform<Result: Sendable>(
     schedule: ScheduledTaskType = .immediate, _ block: @escaping @Sendable () throws -> Result
@@ -43,7 +42,7 @@ extension NSManagedObjectContext {
     try await done(schedule, block) { throw $0 }
   }
 
-  /// Work that throws what its error is turned into: so the compiler sees that nothing is thrown but what the work throws.
+  /// Runs a block whose errors are converted. The signature lets the compiler see that only the block throws.
   private func done<Result: Sendable>(
     _ schedule: ScheduledTaskType, _ block: @escaping @Sendable () throws -> Result, rethrowing: (any Error) throws -> Result
   ) async rethrows -> Result {
@@ -63,7 +62,7 @@ extension NSManagedObjectContext {
     }
   }
 
-  /// The context that does its work where the caller is; nil where none does.
+  /// The context whose block the current task runs; nil if there is none.
   @TaskLocal static var atWork: NSManagedObjectContext?
 
   final func atWork<Result>(_ block: () throws -> Result) rethrows -> Result {

@@ -1,10 +1,9 @@
-// NSManagedObjectContext+Requests: requests that are more than fetches, and the changes of others.
 import Foundation
 import ObjectContext
 import ObjectStore
 
 extension NSManagedObjectContext {
-  /// Executes a request of any kind but a fetch.
+  /// Executes a request other than a fetch.
   final func result(of request: NSPersistentStoreRequest) throws -> NSPersistentStoreResult {
     checkQueue("execute(_:)")
     return try CoreDataError.translating {
@@ -22,7 +21,7 @@ extension NSManagedObjectContext {
   }
 }
 
-/// A request that contexts do not know.
+/// The error that contexts do not support a request.
 struct UnknownRequestError: LocalizedError, NumberedError {
   let type: String
   var number: Int { NSPersistentStoreUnsupportedRequestTypeError }

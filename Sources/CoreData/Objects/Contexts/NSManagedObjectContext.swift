@@ -1,4 +1,3 @@
-// NSManagedObjectContext: a context on a queue.
 import Dispatch
 public import Foundation
 package import ObjectContext
@@ -6,51 +5,51 @@ import ObjectModel
 import ObjectStore
 import Synchronization
 
-/// On which queue a context's work is done.
+/// The queue of a context.
 public enum NSManagedObjectContextConcurrencyType: UInt, Sendable {
-  /// On whatever thread it was made; here it has a queue of its own.
+  /// The thread that created the context; in this library, a private queue.
   @available(*, deprecated, message: "use privateQueueConcurrencyType or mainQueueConcurrencyType")
   case confinementConcurrencyType = 0
-  /// On a queue of its own.
+  /// A private queue.
   case privateQueueConcurrencyType = 1
-  /// On the main thread.
+  /// The main queue.
   case mainQueueConcurrencyType = 2
 }
 
-/// A scratch pad of objects over the stores of a coordinator, or over another context. What is done with it and its objects is done on its queue: by ``perform(_:)``, ``performAndWait(_:)``,
-/// or on the main thread where that is its queue.
+/// A set of managed objects in memory, backed by a coordinator's stores or by a parent context.
 ///
-/// Contexts that are nested in one another share one queue: the main one, where it is that of one of them.
+/// The context and its objects are confined to its queue: use ``perform(_:)`` and ``performAndWait(_:)``, or the main thread if its queue
+/// is the main queue. Nested contexts share one queue: the main queue if one of them uses it.
 open class NSManagedObjectContext: NSObject, @unchecked Sendable {  // used on its queue alone
-  /// On which queue its work is done.
+  /// The type of the context's queue.
   public let concurrencyType: NSManagedObjectContextConcurrencyType
-  // What follows is used on the queue alone, but for the coordinator and the parent, which are set before anything else is done.
+  // The following state is confined to the queue, except for the coordinator and the parent, which are set before any other use.
   let work: ContextQueue
   private var made: ManagedObjectContext?
-  /// The one before it, which had another coordinator or parent.
+  /// The previous context, which had another coordinator or parent.
   private var former: ManagedObjectContext?
   private var setCoordinator: NSPersistentStoreCoordinator?
   private var setParent: NSManagedObjectContext?
   private var wantedPolicy = NSMergePolicy.error
   private var shownUndoManager: UndoManager?
   private var endsEvent = false
-  /// Whether it is lent to somebody who uses it on a thread of his own, as a migration does, or a store.
+  /// Whether the context is used on a thread of a migration or a store.
   final var isLent = false
-  /// The class of the object that was handed out last: that of the next one is seldom another.
+  /// The class of the last returned object. The next object usually has the same class.
   final var lastClass: ObjectIdentifier?
-  /// That it was used off its queue.
+  /// The recorded use off the queue.
   let misuse = Mutex<QueueError?>(nil)
 
-  /// Makes a context, which gets its coordinator or its parent next.
+  /// Creates a context. Set its coordinator or parent next.
   public init(concurrencyType: NSManagedObjectContextConcurrencyType) {
     self.concurrencyType = concurrencyType
     work = ContextQueue(isMain: concurrencyType == .mainQueueConcurrencyType)
   }
 
-  /// Makes a context, which gets its coordinator or its parent next.
+  /// Creates a context. Set its coordinator or parent next.
   public convenience init(_ type: ConcurrencyType) { self.init(concurrencyType: type.type) }
 
-  /// A context as a migration has it, used on the migration's thread.
+  /// Creates a context that is used on a migration's thread.
   package convenience init(adopting context: ManagedObjectContext, model: NSManagedObjectModel) {
     self.init(concurrencyType: .privateQueueConcurrencyType)
     setCoordinator = NSPersistentStoreCoordinator(adopting: context.persistentStoreCoordinator, model: model)
@@ -60,20 +59,20 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {  // used on i
   }
 
   deinit {
-    // It leaves its parent where that lives.
+    // The context leaves its parent on the queue.
     guard setParent != nil, let made, !work.isHere else { return }
     let lent = Lent(value: made)
     work.queue.async { withExtendedLifetime(lent) {} }
   }
 
-  /// Whether code runs where the context's work is done.
+  /// Whether the caller runs on the context's queue.
   var isHere: Bool { work.isHere }
 
-  // MARK: The context behind it
+  // MARK: Underlying context
 
   package static func of(_ context: ManagedObjectContext?) -> NSManagedObjectContext? { context?.facade as? NSManagedObjectContext }
 
-  /// The context behind it. Without a coordinator it is one over a model without entities, of whose stores none is open, and everything asked of it says so.
+  /// The underlying context. Without a coordinator, its model has no entities and no store is open, so every operation reports an error.
   package var context: ManagedObjectContext {
     if let made { return made }
     let context: ManagedObjectContext
@@ -97,7 +96,8 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {  // used on i
     return context
   }
 
-  /// What is done on the main thread outside of ``perform(_:)`` is an event that ends with what the thread does.
+  /// Schedules the end of an event. Changes on the main thread outside of ``perform(_:)`` form an event that ends with the thread's current
+  /// run.
   private func endEventSoon() {
     if endsEvent { return }
     endsEvent = true
@@ -107,15 +107,15 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {  // used on i
     }
   }
 
-  /// The coordinator whose stores are read and written: of a context with a parent, that of the parent.
+  /// The coordinator whose stores are read and written. A context with a parent returns the parent's coordinator.
   open var persistentStoreCoordinator: NSPersistentStoreCoordinator? {
     get { setCoordinator ?? setParent?.persistentStoreCoordinator }
     set { begin(over: newValue, nil) }
   }
 
-  /// The context whose objects are read and changed instead of a store's; nil for a context over a coordinator. To be set before anything else is done.
+  /// The context whose objects are fetched and saved instead of a store's; nil for a context of a coordinator. Set it before any other use.
   ///
-  /// Both contexts do their work on one queue from then on: the main one, where it is that of one of them, else the parent's.
+  /// Both contexts then share one queue: the main queue if one of them uses it, otherwise the parent's.
   open var parent: NSManagedObjectContext? {
     get { setParent }
     set {
@@ -125,7 +125,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {  // used on i
   }
 
   private func begin(over coordinator: NSPersistentStoreCoordinator?, _ parent: NSManagedObjectContext?) {
-    // What was set before is that of the context that comes.
+    // The settings made so far are transferred to the next context.
     (setCoordinator, setParent, former, made) = (coordinator, parent, made ?? former, nil)
   }
 
@@ -133,7 +133,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {  // used on i
 
   func entity(ofClass type: NSManagedObject.Type) -> NSEntityDescription {
     guard let found = context.knownEntity(ofClass: type) else {
-      // An initializer of an object cannot fail, and an object of no entity is none; Core Data raises here too.
+      // The initializer of an object cannot throw, and an object requires an entity. Core Data raises an exception too.
       preconditionFailure(
         "the class \(type) is that of no entity of the context's model; name it in the model, and give its target the plugin")
     }
@@ -142,17 +142,17 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {  // used on i
 
   // MARK: Settings
 
-  /// A name for messages and the history.
+  /// The name of the context in messages and in the history.
   open var name: String? {
     get { context.name }
     set { context.name = newValue }
   }
-  /// Who makes the changes, for the history.
+  /// The author of the changes, recorded in the history.
   open var transactionAuthor: String? {
     get { context.transactionAuthor }
     set { context.transactionAuthor = newValue }
   }
-  /// What saves do with rows that others have changed.
+  /// The policy that resolves conflicts of a save.
   open var mergePolicy: NSMergePolicy {
     get { wantedPolicy }
     set {
@@ -160,72 +160,72 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {  // used on i
       made?.mergePolicy = newValue.policy(in: self)
     }
   }
-  /// Whether the context takes over what others save.
+  /// Whether the context merges changes saved by other contexts.
   open var automaticallyMergesChangesFromParent: Bool {
     get { context.automaticallyMergesChangesFromParent }
     set { context.automaticallyMergesChangesFromParent = newValue }
   }
-  /// Whether a fault whose row is gone counts as deleted.
+  /// Whether a fault whose row was deleted is treated as a deleted object.
   open var shouldDeleteInaccessibleFaults: Bool {
     get { context.shouldDeleteInaccessibleFaults }
     set { context.shouldDeleteInaccessibleFaults = newValue }
   }
-  /// Whether the context holds all its objects.
+  /// Whether the context retains all registered objects.
   open var retainsRegisteredObjects: Bool {
     get { context.retainsRegisteredObjects }
     set { context.retainsRegisteredObjects = newValue }
   }
-  /// How old, in seconds, rows may be that others have read; any age where it is negative.
+  /// The maximum age in seconds of cached rows; a negative value means no limit.
   open var stalenessInterval: TimeInterval {
     get { context.stalenessInterval }
     set { context.stalenessInterval = newValue }
   }
-  /// Whether delete rules run at the end of an event, or only at the save.
+  /// Whether delete rules are applied at the end of an event instead of at the save.
   open var propagatesDeletesAtEndOfEvent: Bool {
     get { context.propagatesDeletesAtEndOfEvent }
     set { context.propagatesDeletesAtEndOfEvent = newValue }
   }
-  /// What can be undone and redone; nil unless it is set, and then nothing is recorded.
+  /// The undo manager; nil by default, in which case no changes are recorded.
   open var undoManager: UndoManager? {
     get { shownUndoManager }
     set {
       context.undoManager = newValue?.manager
-      // One that is another context's is refused, of which the pending error tells.
+      // A manager of another context is rejected; the pending error reports it.
       shownUndoManager = context.undoManager == nil ? nil : context.undoManager === newValue?.manager ? newValue : shownUndoManager
     }
   }
-  /// Notes of the application.
+  /// The application's own information.
   open var userInfo: NSMutableDictionary = [:]
-  /// What went wrong where nothing could be thrown: the next fetch or save throws it.
+  /// The last error that could not be thrown. The next fetch or save throws it.
   open var pendingError: (any Error)? { (misuse.withLock { $0 } ?? context.pendingError).map({ CoreDataError.make($0) }) }
 
-  /// Asked about a fault whose row is gone, in classes that override it; true says that the matter is dealt with.
+  /// Handles a fault whose row was deleted; to be overridden.
   ///
   /// - Parameters:
   ///   - fault: The object.
   ///   - oid: Its ID.
-  ///   - property: The property that was asked for.
-  /// - Returns: False, unless it is overridden: ``shouldDeleteInaccessibleFaults`` decides then.
+  ///   - property: The accessed property.
+  /// - Returns: Whether the fault was handled. If false, the default, ``shouldDeleteInaccessibleFaults`` applies.
   open func shouldHandleInaccessibleFault(
     _ fault: NSManagedObject, for oid: NSManagedObjectID, triggeredByProperty property: NSPropertyDescription?
   ) -> Bool { false }
 
-  /// Others have saved what the context is to take over.
+  /// Merges pending changes that other contexts saved.
   private func mergePendingChanges() {
     work.queue.async { [weak self] in self?.made?.mergePendingChanges() }
   }
 
   // MARK: Queue
 
-  /// Does work on the context's queue, some time.
+  /// Runs a block on the context's queue asynchronously.
   @preconcurrency
   open func perform(_ block: @escaping @Sendable () -> Void) {
     work.queue.async { [self] in atWork(block) }
   }
 
-  /// Does work on the context's queue, and waits for it.
+  /// Runs a block on the context's queue and waits for it.
   ///
-  /// In addition to the function below, since sources pass this one as a function that takes `() -> Void`.
+  /// This method exists in addition to the generic one, for sources that pass it as a function of type `() -> Void`.
   open func performAndWait(_ block: () -> Void) {
     if isHere { return Self.$atWork.withValue(self, operation: block) }
     work.wait { [self] in atWork(block) }
@@ -233,24 +233,25 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {  // used on i
 
   // MARK: Fetching
 
-  /// Returns what a request asks for: objects, IDs, dictionaries or one number, as its result type says.
+  /// Returns the results of a request: objects, IDs, dictionaries or a count, depending on its result type.
   ///
-  /// Fetches of requests for other types of results call it in subclasses, so that an override handles every fetch. Calls prefer the function for requests of a
-  /// type, which gives results of the type.
+  /// In subclasses, fetches of requests with other result types call this method, so that one override handles every fetch. Calls prefer
+  /// the generic method, whose results have the request's type.
   ///
   /// - Throws: `NSError`.
   @_disfavoredOverload
   open func fetch(_ request: NSFetchRequest<any NSFetchRequestResult>) throws -> [Any] { try found(request) as? [Any] ?? [] }
 
-  /// Returns the number of objects that a request asks for. Requests for other types of results call it in subclasses.
+  /// Returns the number of objects that match a request. In subclasses, requests with other result types call this method.
   ///
   /// - Throws: `NSError`.
   @_disfavoredOverload
   open func count(for request: NSFetchRequest<any NSFetchRequestResult>) throws -> Int { try number(of: request) }
 
-  /// Does what a request asks for: inserts, changes or deletes rows without objects, or begins an asynchronous fetch.
+  /// Executes a request: inserts, updates or deletes rows without objects, or begins an asynchronous fetch.
   ///
-  /// The context's own objects are brought in step with a batch request before the call returns, and so are other contexts with ``automaticallyMergesChangesFromParent``.
+  /// The call merges the changes of a batch request into this context before it returns, and into other contexts with
+  /// ``automaticallyMergesChangesFromParent``.
   ///
   /// - Returns: An ``NSBatchInsertResult``, ``NSBatchUpdateResult``, ``NSBatchDeleteResult`` or ``NSAsynchronousFetchResult``.
   /// - Throws: `NSError`.
@@ -258,17 +259,17 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {  // used on i
 
   // MARK: Finding
 
-  /// The object of an ID, a fault where it is not there yet.
+  /// Returns the object with an ID; a fault if the object is not registered.
   open func object(with objectID: NSManagedObjectID) -> NSManagedObject {
     checkQueue("object(with:)")
     return typed(context.object(with: objectID))
   }
-  /// The object of an ID, if the context has it already.
+  /// Returns the object with an ID if the context has registered it.
   open func registeredObject(for objectID: NSManagedObjectID) -> NSManagedObject? {
     checkQueue("registeredObject(for:)")
     return context.registeredObject(for: objectID).map(typed)
   }
-  /// The object of an ID, which is looked for in the store where it is not there.
+  /// Returns the object with an ID, and fetches it from the store if it is not in memory.
   ///
   /// - Throws: `NSError` if the object does not exist.
   open func existingObject(with objectID: NSManagedObjectID) throws -> NSManagedObject {
@@ -278,23 +279,23 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {  // used on i
 
   private func typed(_ object: ManagedObject) -> NSManagedObject {
     let type = ObjectIdentifier(Swift.type(of: object))
-    // unsafeDowncast: an object of this class was found to be one below.
+    // unsafeDowncast: an object of the same class was successfully cast before.
     if type == lastClass { return unsafeDowncast(object, to: NSManagedObject.self) }
     guard let typed = object as? NSManagedObject else {
-      // Every entity's class is entered as one below NSManagedObject.
+      // Every registered class of an entity inherits from NSManagedObject.
       preconditionFailure("an object of the class \(Swift.type(of: object)) is in a context of the module CoreData")
     }
     lastClass = type
     return typed
   }
 
-  /// The objects that the next save inserts.
+  /// The objects to be inserted by the next save.
   open var insertedObjects: Set<NSManagedObject> { all(context.insertedObjects, "insertedObjects") }
-  /// The objects that the next save updates.
+  /// The objects to be updated by the next save.
   open var updatedObjects: Set<NSManagedObject> { all(context.updatedObjects, "updatedObjects") }
-  /// The objects that the next save deletes.
+  /// The objects to be deleted by the next save.
   open var deletedObjects: Set<NSManagedObject> { all(context.deletedObjects, "deletedObjects") }
-  /// All living objects of the context.
+  /// The objects registered with the context.
   open var registeredObjects: Set<NSManagedObject> { all(context.registeredObjects, "registeredObjects") }
 
   private func all(_ objects: @autoclosure () -> Set<ManagedObject>, _ use: StaticString) -> Set<NSManagedObject> {
@@ -304,52 +305,53 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {  // used on i
 
   // MARK: Changing
 
-  /// Whether objects were inserted, changed or deleted since the last save.
+  /// Whether there are unsaved changes.
   open var hasChanges: Bool {
     checkQueue("hasChanges")
     return context.hasChanges
   }
-  /// Inserts an object that was made without a context.
+  /// Inserts an object that was created without a context.
   open func insert(_ object: NSManagedObject) {
     checkQueue("insert(_:)")
     context.insert(object)
   }
-  /// Marks an object for deletion by the next save.
+  /// Marks an object for deletion at the next save.
   open func delete(_ object: NSManagedObject) {
     checkQueue("delete(_:)")
     context.delete(object)
   }
-  /// Has the next save check an unchanged object's version.
+  /// Checks the version of an unchanged object at the next save.
   open func detectConflicts(for object: NSManagedObject) {
     checkQueue("detectConflicts(for:)")
     if owns(object, "detectConflicts(for:)") { context.detectConflicts(for: object) }
   }
-  /// Makes an object a fault, or brings it in step with its row below its changes.
+  /// Turns an object into a fault, or updates it from its row and keeps its changes.
   open func refresh(_ object: NSManagedObject, mergeChanges: Bool) {
     checkQueue("refresh(_:mergeChanges:)")
     if owns(object, "refresh(_:mergeChanges:)") { context.refresh(object, mergeChanges: mergeChanges) }
   }
-  /// Brings all objects in step with their rows.
+  /// Updates all objects from their rows.
   open func refreshAllObjects() {
     checkQueue("refreshAllObjects()")
     context.refreshAllObjects()
   }
-  /// Ends an event: runs delete rules and tells observers what changed.
+  /// Ends an event: applies delete rules and notifies observers of changes.
   open func processPendingChanges() {
     checkQueue("processPendingChanges()")
     context.processPendingChanges()
   }
-  /// Takes back the last group of changes of the ``undoManager``. Errors are recorded as the ``pendingError``.
+  /// Undoes the last group of changes of the ``undoManager``. Errors are recorded as the ``pendingError``.
   open func undo() {
     checkQueue("undo()")
     undoManager?.undo()
   }
-  /// Makes again what was taken back last.
+  /// Redoes the group that was undone last.
   open func redo() {
     checkQueue("redo()")
     undoManager?.redo()
   }
-  /// Has a new object saved to a store. Errors, such as a store that does not hold the entity, are recorded as the ``pendingError``.
+  /// Assigns a new object to the store to be saved in. Errors, such as a store that does not contain the entity, are recorded as the
+  /// ``pendingError``.
   ///
   /// - Parameters:
   ///   - object: A new object.
@@ -359,17 +361,17 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {  // used on i
     guard owns(object, "assign(_:to:)"), let open = store.store else { return }
     do { try context.assign(object, to: open) } catch { context.recordError(error) }
   }
-  /// Drops all changes.
+  /// Discards all changes.
   open func rollback() {
     checkQueue("rollback()")
     context.rollback()
   }
-  /// Forgets all objects.
+  /// Removes all objects from the context.
   open func reset() {
     checkQueue("reset()")
     context.reset()
   }
-  /// Gives new objects the IDs that they will have.
+  /// Assigns permanent IDs to new objects.
   ///
   /// - Throws: `NSError`.
   open func obtainPermanentIDs(for objects: [NSManagedObject]) throws {
@@ -380,7 +382,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {  // used on i
     }
   }
 
-  /// Saves all changes, or none.
+  /// Saves all changes atomically.
   ///
   /// - Throws: `NSError`.
   open func save() throws {
@@ -391,11 +393,11 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {  // used on i
     } catch { throw savingError(error) }
   }
 
-  // MARK: Changes of other contexts
+  // MARK: Merging
 
-  /// Brings the context in step with what another one has saved, as a notification tells it: ``Foundation/NSNotification/Name/NSManagedObjectContextDidSave``.
+  /// Merges changes that another context saved, given its ``Foundation/NSNotification/Name/NSManagedObjectContextDidSave`` notification.
   ///
-  /// Where the caller is not on the context's queue it is done there, some time.
+  /// If the caller is not on the context's queue, the merge runs there asynchronously.
   open func mergeChanges(fromContextDidSave notification: Notification) {
     let changes = SavedChanges(notification.userInfo ?? [:], in: self)
     if isHere { merge(changes) } else { perform { [self] in merge(changes) } }
@@ -405,11 +407,12 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {  // used on i
     for set in changes.changeSets(in: self) { context.mergeChanges(from: set) }
   }
 
-  /// Brings contexts in step with changes that were made elsewhere: by another process, or by a batch request.
+  /// Merges changes made by another process or by a batch request into contexts.
   ///
   /// - Parameters:
-  ///   - changeNotificationData: Objects, their IDs or the URIs of these under ``NSInsertedObjectsKey``, ``NSUpdatedObjectsKey``, ``NSDeletedObjectsKey`` and their like.
-  ///   - contexts: The contexts. Each does it on its queue before the call returns.
+  ///   - changeNotificationData: Objects, their IDs or the URIs of the IDs under ``NSInsertedObjectsKey``, ``NSUpdatedObjectsKey``,
+  ///     ``NSDeletedObjectsKey`` and similar keys.
+  ///   - contexts: The contexts. Each merges on its queue before the call returns.
   open class func mergeChanges(fromRemoteContextSave changeNotificationData: [AnyHashable: Any], into contexts: [NSManagedObjectContext]) {
     for context in contexts {
       context.performAndWait {
@@ -420,12 +423,12 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {  // used on i
     }
   }
 
-  // MARK: States of stores
+  // MARK: Query generations
 
-  /// The state that the context is pinned to; nil where it reads the newest one.
+  /// The query generation that the context is pinned to; nil if it reads the latest one.
   open var queryGenerationToken: NSQueryGenerationToken? { context.queryGenerationToken.map(NSQueryGenerationToken.init) }
 
-  /// Pins the context to a state of its stores, or to the newest one where it is nil.
+  /// Pins the context to a query generation of its stores; nil unpins it.
   ///
   /// - Throws: `NSError`.
   open func setQueryGenerationFrom(_ generation: NSQueryGenerationToken?) throws {
@@ -434,7 +437,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {  // used on i
 }
 
 extension ManagedObjectContext {
-  /// Takes over what applications set before a context gets its coordinator or parent.
+  /// Transfers the settings made before the context got its coordinator or parent.
   fileprivate func takeSettings(of former: ManagedObjectContext) {
     (name, transactionAuthor) = (former.name, former.transactionAuthor)
     automaticallyMergesChangesFromParent = former.automaticallyMergesChangesFromParent
@@ -442,7 +445,7 @@ extension ManagedObjectContext {
     retainsRegisteredObjects = former.retainsRegisteredObjects
     stalenessInterval = former.stalenessInterval
     propagatesDeletesAtEndOfEvent = former.propagatesDeletesAtEndOfEvent
-    // A manager is that of one context at a time.
+    // A manager belongs to one context at a time.
     let manager = former.undoManager
     former.undoManager = nil
     undoManager = manager

@@ -1,32 +1,31 @@
-// NSMergeConflict: what stands in the way of a save, as objects, and who asks an application's policy about it.
 public import Foundation
 import ObjectContext
 import ObjectStore
 
-/// A row that others have changed or deleted since its object has read it.
+/// A conflict with a row that was changed or deleted since its object was fetched.
 open class NSMergeConflict: NSObject {
-  /// The object of the save.
+  /// The object being saved.
   public let sourceObject: NSManagedObject
-  /// The values that the object has in its context, by name, unsaved changes included; the ID for an object, `NSNull` for no value.
+  /// The values of the object in its context by name, including unsaved changes: the ID for an object, `NSNull` for no value.
   public let objectSnapshot: [String: Any]?
-  /// The values that the coordinator has; nil where it knows that the row is gone.
+  /// The values cached by the coordinator; nil if the row is known to be deleted.
   public let cachedSnapshot: [String: Any]?
-  /// The values in the store, where they differ from those that the coordinator has.
+  /// The values in the store, if they differ from the cached ones.
   public let persistedSnapshot: [String: Any]?
-  /// The version in the store; 0 where the row is gone.
+  /// The version in the store; 0 if the row was deleted.
   public let newVersionNumber: Int
-  /// The version that was read.
+  /// The version of the object when it was fetched.
   public let oldVersionNumber: Int
-  /// What a policy has decided.
+  /// The policy's decision.
   final var decision: NSMergePolicyType?
 
-  /// A conflict.
+  /// Creates a conflict.
   ///
   /// - Parameters:
-  ///   - srcObject: The object of the save.
+  ///   - srcObject: The object being saved.
   ///   - newvers: The version in the store.
-  ///   - oldvers: The version that was read.
-  ///   - cachesnap: The values that the coordinator has.
+  ///   - oldvers: The version of the object when it was fetched.
+  ///   - cachesnap: The values cached by the coordinator.
   ///   - persnap: The values in the store.
   public init(
     source srcObject: NSManagedObject, newVersion newvers: Int, oldVersion oldvers: Int, cachedSnapshot cachesnap: [String: Any]?,
@@ -46,30 +45,30 @@ open class NSMergeConflict: NSObject {
   }
 }
 
-/// Objects that have the same values under a uniqueness constraint.
+/// A conflict of objects with equal values for a uniqueness constraint.
 open class NSConstraintConflict: NSObject {
   /// The names of the constraint's properties.
   public let constraint: [String]
-  /// The values of these properties, which the objects share.
+  /// The values of these properties that the objects share.
   public let constraintValues: [String: Any]
-  /// The object in the store that has the values; nil where only objects of the save clash.
+  /// The stored object with these values; nil if only objects of the save conflict.
   public let databaseObject: NSManagedObject?
-  /// The values of that object, by name.
+  /// The values of the stored object by name.
   public let databaseSnapshot: [String: Any]?
-  /// The objects of the save.
+  /// The objects being saved.
   public let conflictingObjects: [NSManagedObject]
-  /// The values of these, by name.
+  /// The values of these objects by name.
   public let conflictingSnapshots: [[AnyHashable: Any]]
-  /// What a policy has decided.
+  /// The policy's decision.
   final var decision: NSMergePolicyType?
 
-  /// A conflict.
+  /// Creates a conflict.
   ///
   /// - Parameters:
   ///   - contraint: The names of the constraint's properties.
-  ///   - databaseObject: The object in the store.
+  ///   - databaseObject: The stored object.
   ///   - databaseSnapshot: Its values.
-  ///   - conflictingObjects: The objects of the save.
+  ///   - conflictingObjects: The objects being saved.
   ///   - conflictingSnapshots: Their values.
   public init(
     constraint contraint: [String], databaseObject: NSManagedObject?, databaseSnapshot: [AnyHashable: Any]?,
@@ -94,9 +93,9 @@ open class NSConstraintConflict: NSObject {
   }
 }
 
-/// The values of snapshots, as applications are shown them.
+/// Converts snapshots to Core Data's types.
 private enum ConflictValues {
-  /// A value, or that there is none.
+  /// A value, which may be missing.
   private struct Found {
     let value: (any Sendable)?
     init(_ value: (any Sendable)?) { self.value = value }
@@ -105,7 +104,7 @@ private enum ConflictValues {
   static func shown(_ snapshot: RowSnapshot?) -> [String: Any]? {
     guard let snapshot else { return nil }
     return snapshot.keys.reduce(into: [:]) { values, key in
-      // What cannot be read is left out.
+      // Values that cannot be read are omitted.
       guard let found = try? Found(snapshot[key]) else { return }
       values[key] = found.value.map { $0 as Any } ?? NSNull()
     }
@@ -116,7 +115,7 @@ private enum ConflictValues {
   }
 }
 
-/// Asks an application's policy about the conflicts of a context.
+/// Calls an application's merge policy for the conflicts of a context.
 final class MergePolicyFace: MergeResolver, CustomStringConvertible, @unchecked Sendable {  // asked on the context's queue alone
   private let policy: NSMergePolicy
   private weak var context: NSManagedObjectContext?
@@ -134,7 +133,7 @@ final class MergePolicyFace: MergeResolver, CustomStringConvertible, @unchecked 
   func decision(for conflict: ConstraintConflict) throws -> MergeDecision {
     guard let context else { return MergeDecision(policy.mergeType.value) }
     let shown = NSConstraintConflict(conflict, in: context)
-    // What was set of the objects of the save counts more than what was set of the stored one: it comes last.
+    // Changes of the objects being saved take precedence over those of the stored object, so they come last.
     let objects = [shown.databaseObject].compactMap { $0 } + shown.conflictingObjects
     return try decision(about: objects, shown, in: context) { shown.decision }
   }
@@ -150,14 +149,14 @@ final class MergePolicyFace: MergeResolver, CustomStringConvertible, @unchecked 
     } catch let error as NSError
       where error.domain == NSCocoaErrorDomain && [NSManagedObjectMergeError, NSManagedObjectConstraintMergeError].contains(error.code)
     {
-      // The save says what is in conflict.
+      // The save reports the conflict.
       return MergeDecision(.error)
     }
   }
 }
 
 extension NSManagedObjectContext {
-  /// What a save throws, with its conflicts.
+  /// Returns the error that a save throws, with its conflicts.
   func savingError(_ error: any Error) -> NSError {
     let made = CoreDataError.make(error) { [context] in context.registeredObject(for: $0) as? NSManagedObject }
     guard let error = error as? StoreError, !error.mergeConflicts.isEmpty || !error.constraintConflicts.isEmpty else { return made }

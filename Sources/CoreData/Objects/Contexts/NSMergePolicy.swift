@@ -1,18 +1,17 @@
-// NSMergePolicy: what saves do about conflicts, as an object.
 public import Foundation
 import ObjectContext
 
-/// How conflicts are decided.
+/// The resolution of conflicts.
 public enum NSMergePolicyType: UInt, Sendable {
-  /// The save fails.
+  /// The save fails with an error.
   case errorMergePolicyType
-  /// What the store has wins, property by property.
+  /// The store's changes take precedence, property by property.
   case mergeByPropertyStoreTrumpMergePolicyType
-  /// What the context has wins, property by property.
+  /// The context's changes take precedence, property by property.
   case mergeByPropertyObjectTrumpMergePolicyType
-  /// What the context has replaces the row.
+  /// The context's object replaces the row.
   case overwriteMergePolicyType
-  /// The context's changes are dropped.
+  /// The context's changes are discarded.
   case rollbackMergePolicyType
 
   var value: MergePolicy.MergeType {
@@ -26,34 +25,36 @@ public enum NSMergePolicyType: UInt, Sendable {
   }
 }
 
-/// What saves do with rows that others have changed, and with unique values that are taken.
+/// The policy that resolves the conflicts of a save: rows changed since they were fetched, and violated uniqueness constraints.
 ///
-/// A subclass decides about conflicts itself. It is asked about one at a time, before anything is written. What it sets of the conflict's objects is saved in
-/// any case; for everything else it calls `super`, or another policy's function for the conflict, which decides by that policy's type. A conflict that nobody
-/// decides about is decided for the object as it is in memory. What it throws is thrown by the save. Other objects, and to-many relationships, are not to be
-/// changed there: they keep what is set, and it is part of the next save.
+/// A subclass can resolve conflicts itself. The save calls it for one conflict at a time, before anything is written. Changes that it makes
+/// to the conflict's objects are saved in any case. For all other values, it calls `super`, or another policy's method, which resolves the
+/// conflict by that policy's type. Without such a call, the object in memory takes precedence. Errors that the subclass throws are thrown
+/// by the save.
+///
+/// The subclass must not change other objects or to-many relationships. Such changes are kept and become part of the next save.
 open class NSMergePolicy: NSObject, @unchecked Sendable {  // it never changes, and what subclasses add is theirs
-  /// How conflicts are decided.
+  /// The resolution of conflicts.
   public let mergeType: NSMergePolicyType
 
-  /// A policy of a type.
+  /// Creates a policy of a type.
   public init(merge type: NSMergePolicyType) { mergeType = type }
 
-  /// The save fails.
+  /// The save fails with an error.
   public static let error = NSMergePolicy(merge: .errorMergePolicyType)
-  /// What the store has wins, property by property.
+  /// The store's changes take precedence, property by property.
   public static let mergeByPropertyStoreTrump = NSMergePolicy(merge: .mergeByPropertyStoreTrumpMergePolicyType)
-  /// What the context has wins, property by property.
+  /// The context's changes take precedence, property by property.
   public static let mergeByPropertyObjectTrump = NSMergePolicy(merge: .mergeByPropertyObjectTrumpMergePolicyType)
-  /// What the context has replaces the row.
+  /// The context's object replaces the row.
   public static let overwrite = NSMergePolicy(merge: .overwriteMergePolicyType)
-  /// The context's changes are dropped.
+  /// The context's changes are discarded.
   public static let rollback = NSMergePolicy(merge: .rollbackMergePolicyType)
 
-  /// Decides about conflicts: about rows that others have changed by ``resolve(optimisticLockingConflicts:)``, about unique values by
-  /// ``resolve(constraintConflicts:)``.
+  /// Resolves conflicts: ``resolve(optimisticLockingConflicts:)`` those of changed rows, ``resolve(constraintConflicts:)`` those of
+  /// uniqueness constraints.
   ///
-  /// - Throws: What the save throws.
+  /// - Throws: The error that the save throws.
   open func resolve(mergeConflicts list: [Any]) throws {
     let rows = list.compactMap { $0 as? NSMergeConflict }
     if !rows.isEmpty { try resolve(optimisticLockingConflicts: rows) }
@@ -61,17 +62,17 @@ open class NSMergePolicy: NSObject, @unchecked Sendable {  // it never changes, 
     if !values.isEmpty { try resolve(constraintConflicts: values) }
   }
 
-  /// Decides about rows that others have changed, by the policy's type.
+  /// Resolves conflicts of changed rows by the policy's type.
   ///
-  /// - Throws: `NSError` with ``NSManagedObjectMergeError`` where the type is ``NSMergePolicyType/errorMergePolicyType``.
+  /// - Throws: `NSError` with ``NSManagedObjectMergeError`` if the type is ``NSMergePolicyType/errorMergePolicyType``.
   open func resolve(optimisticLockingConflicts list: [NSMergeConflict]) throws {
     if mergeType == .errorMergePolicyType { throw Self.unresolved(NSManagedObjectMergeError, list) }
     for conflict in list { conflict.decision = mergeType }
   }
 
-  /// Decides about unique values that are taken, by the policy's type.
+  /// Resolves violations of uniqueness constraints by the policy's type.
   ///
-  /// - Throws: `NSError` with ``NSManagedObjectConstraintMergeError`` where the type is ``NSMergePolicyType/errorMergePolicyType``.
+  /// - Throws: `NSError` with ``NSManagedObjectConstraintMergeError`` if the type is ``NSMergePolicyType/errorMergePolicyType``.
   open func resolve(constraintConflicts list: [NSConstraintConflict]) throws {
     if mergeType == .errorMergePolicyType { throw Self.unresolved(NSManagedObjectConstraintMergeError, list) }
     for conflict in list { conflict.decision = mergeType }
@@ -81,20 +82,20 @@ open class NSMergePolicy: NSObject, @unchecked Sendable {  // it never changes, 
     NSError(domain: NSCocoaErrorDomain, code: code, userInfo: [NSPersistentStoreSaveConflictsErrorKey: list])
   }
 
-  /// The policy as a context has it.
+  /// Returns the underlying policy for a context.
   final func policy(in context: NSManagedObjectContext) -> MergePolicy {
     type(of: self) == NSMergePolicy.self
       ? MergePolicy(merge: mergeType.value) : MergePolicy(MergePolicyFace(policy: self, context: context))
   }
 }
 
-/// The save fails.
+/// The save fails with an error.
 public let NSErrorMergePolicy = NSMergePolicy.error
-/// What the store has wins, property by property.
+/// The store's changes take precedence, property by property.
 public let NSMergeByPropertyStoreTrumpMergePolicy = NSMergePolicy.mergeByPropertyStoreTrump
-/// What the context has wins, property by property.
+/// The context's changes take precedence, property by property.
 public let NSMergeByPropertyObjectTrumpMergePolicy = NSMergePolicy.mergeByPropertyObjectTrump
-/// What the context has replaces the row.
+/// The context's object replaces the row.
 public let NSOverwriteMergePolicy = NSMergePolicy.overwrite
-/// The context's changes are dropped.
+/// The context's changes are discarded.
 public let NSRollbackMergePolicy = NSMergePolicy.rollback

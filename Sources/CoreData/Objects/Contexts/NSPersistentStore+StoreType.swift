@@ -1,27 +1,26 @@
-// NSPersistentStore+StoreType: kinds of stores by their short names.
 public import Foundation
 
 extension NSPersistentStore {
-  /// A kind of store.
+  /// A store type.
   public struct StoreType: RawRepresentable, Hashable, Sendable {
-    /// The name.
+    /// The type's name.
     public let rawValue: String
-    /// A kind of a name.
+    /// Creates a type from its name.
     public init(rawValue: String) { self.rawValue = rawValue }
-    /// The encrypted store in a file.
+    /// An encrypted store in a file.
     public static let sqlite = StoreType(rawValue: NSSQLiteStoreType)
-    /// A store in memory.
+    /// An in-memory store.
     public static let inMemory = StoreType(rawValue: NSInMemoryStoreType)
     /// A store in one file that is read and written as a whole: see ``NSBinaryStoreType``.
     public static let binary = StoreType(rawValue: NSBinaryStoreType)
   }
 
-  /// Its kind, by its short name.
+  /// The store's type.
   public var storeType: StoreType { StoreType(rawValue: type) }
 }
 
 extension NSPersistentStore.StoreType {
-  /// The name of stores in XML files, of which there are none: what is opened by it fails with an error that says so.
+  /// The type of XML stores, which are not supported: opening one fails with an error that says so.
   @available(*, deprecated, message: "there are no XML stores, since everything that is written is encrypted; use sqlite")
   public static var xml: NSPersistentStore.StoreType {
     NSPersistentStore.StoreType(rawValue: "XML")
@@ -32,10 +31,10 @@ extension NSPersistentStoreCoordinator {
   /// Opens a store.
   ///
   /// - Parameters:
-  ///   - type: The kind of store.
-  ///   - configuration: The configuration of the model whose entities it holds; nil for all.
-  ///   - storeURL: Where it lies.
-  ///   - options: What else there is to say.
+  ///   - type: The store type.
+  ///   - configuration: The model configuration of the store; nil for all entities.
+  ///   - storeURL: The store's URL.
+  ///   - options: The store options.
   /// - Returns: The store.
   /// - Throws: `NSError`.
   @discardableResult public func addPersistentStore(
@@ -47,22 +46,22 @@ extension NSPersistentStoreCoordinator {
   /// Deletes a store's files. A store that is open in this coordinator is removed first; it must not be open elsewhere.
   ///
   /// - Parameters:
-  ///   - url: Where it lies.
-  ///   - type: The kind of store.
-  ///   - options: What else there is to say.
+  ///   - url: The store's URL.
+  ///   - type: The store type.
+  ///   - options: The store options.
   /// - Throws: `NSError`.
   public func destroyPersistentStore(at url: URL, type: NSPersistentStore.StoreType, options: [AnyHashable: Any]? = nil) throws {
     try destroyPersistentStore(at: url, ofType: type.rawValue, options: options)
   }
 
-  /// Moves what is in an open store to another place, where it stays open.
+  /// Moves an open store to another URL, where it stays open.
   ///
   /// - Parameters:
   ///   - store: The store.
-  ///   - storeURL: The new place.
-  ///   - options: What else there is to say.
-  ///   - type: The kind of store.
-  /// - Returns: The store in its new place.
+  ///   - storeURL: The new URL.
+  ///   - options: The store options.
+  ///   - type: The store type.
+  /// - Returns: The store at its new URL.
   /// - Throws: `NSError`.
   @discardableResult public func migratePersistentStore(
     _ store: NSPersistentStore, to storeURL: URL, options: [AnyHashable: Any]? = nil, type: NSPersistentStore.StoreType
@@ -70,14 +69,14 @@ extension NSPersistentStoreCoordinator {
     try migratePersistentStore(store, to: storeURL, options: options, withType: type.rawValue)
   }
 
-  /// Puts a store's files in the place of another one's, which must not be open.
+  /// Replaces a store, which must not be open, with the files of another one.
   ///
   /// - Parameters:
-  ///   - destinationURL: Where the store will lie.
-  ///   - destinationOptions: What else there is to say of the store that is replaced.
-  ///   - sourceURL: Where it lies.
-  ///   - sourceOptions: What else there is to say of it.
-  ///   - sourceType: The kind of store.
+  ///   - destinationURL: The URL of the store to replace.
+  ///   - destinationOptions: The options of the store to replace.
+  ///   - sourceURL: The URL of the source store.
+  ///   - sourceOptions: The options of the source store.
+  ///   - sourceType: The store type.
   /// - Throws: `NSError`.
   public func replacePersistentStore(
     at destinationURL: URL, destinationOptions: [AnyHashable: Any]? = nil, withPersistentStoreFrom sourceURL: URL,
@@ -88,12 +87,12 @@ extension NSPersistentStoreCoordinator {
       ofType: sourceType.rawValue)
   }
 
-  /// What a store is, without opening it for work.
+  /// Returns a store's metadata without adding it to a coordinator.
   ///
   /// - Parameters:
-  ///   - type: The kind of store.
-  ///   - url: Where it lies.
-  ///   - options: What else there is to say, such as its key.
+  ///   - type: The store type.
+  ///   - url: The store's URL.
+  ///   - options: The store options, such as its key.
   /// - Throws: `NSError`.
   public class func metadataForPersistentStore(
     type: NSPersistentStore.StoreType, at url: URL, options: [AnyHashable: Any]? = nil
@@ -101,13 +100,13 @@ extension NSPersistentStoreCoordinator {
     try metadataForPersistentStore(ofType: type.rawValue, at: url, options: options)
   }
 
-  /// Changes what a store says of itself, without opening it for work: texts under names of the application's own.
+  /// Sets a store's metadata without adding it to a coordinator. Only strings under the application's own names are set.
   ///
   /// - Parameters:
-  ///   - metadata: The names and texts.
-  ///   - type: The kind of store.
-  ///   - url: Where it lies.
-  ///   - options: What else there is to say, such as its key.
+  ///   - metadata: The metadata.
+  ///   - type: The store type.
+  ///   - url: The store's URL.
+  ///   - options: The store options, such as its key.
   /// - Throws: `NSError`.
   public class func setMetadata(
     _ metadata: [String: Any]?, type: NSPersistentStore.StoreType, at url: URL, options: [AnyHashable: Any]? = nil

@@ -1,14 +1,13 @@
-// NSPersistentStore: an open store, as an object, and what stores of the application's own inherit.
 public import Foundation
 package import ObjectStore
 import SQLCipherStore
 import Synchronization
 
-/// An open store.
+/// An open store, and the base class of custom stores.
 open class NSPersistentStore: NSObject, @unchecked Sendable {  // the mutex guards what changes
-  /// The store as its coordinator has it; nil for a store of the application's own that is not open.
+  /// The underlying store; nil for a custom store that is not open.
   package final var store: PersistentStore? { state.withLock { $0.store } }
-  /// The coordinator that has it open; nil where the store was not asked of one.
+  /// The coordinator of the store; nil if the store was not obtained from one.
   public final var persistentStoreCoordinator: NSPersistentStoreCoordinator? { state.withLock { Lent(value: $0.coordinator) }.value }
 
   private struct State {
@@ -25,18 +24,18 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {  // the mutex guar
     state = Mutex(State(store: store, coordinator: coordinator, options: Lent(value: nil), metadata: Lent(value: nil)))
   }
 
-  /// The object of a store: its own, where it is of a class of the application.
+  /// Returns the object for a store; for a custom store, the instance of its class.
   package static func of(_ store: PersistentStore, of coordinator: NSPersistentStoreCoordinator? = nil) -> NSPersistentStore {
     (store.incrementalStore as? any ShownStore)?.shown ?? NSPersistentStore(store, coordinator)
   }
 
-  /// A store of the application's own. Coordinators call this; nothing is read or written.
+  /// Creates a custom store. Only coordinators call this initializer; it reads and writes nothing.
   ///
   /// - Parameters:
   ///   - root: The coordinator.
-  ///   - name: The configuration of the model whose entities it holds; nil for all.
-  ///   - url: Where it lies.
-  ///   - options: What else was said.
+  ///   - name: The model configuration of the store; nil for all entities.
+  ///   - url: The store's URL.
+  ///   - options: The store options.
   public required init(
     persistentStoreCoordinator root: NSPersistentStoreCoordinator?, configurationName name: String?, at url: URL,
     options: [AnyHashable: Any]? = nil
@@ -46,29 +45,29 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {  // the mutex guar
         coordinator: root, url: url, configurationName: name, options: Lent(value: options), metadata: Lent(value: nil)))
   }
 
-  /// The store of the application's own is open.
+  /// Sets the underlying store of a custom store that was opened.
   final func noteOpened(_ store: PersistentStore) { state.withLock { $0.store = store } }
 
-  /// Where it lies.
+  /// The store's URL.
   public final var url: URL? { state.withLock { $0.store?.url ?? $0.url } }
-  /// Its identifier; of a store of the application's own that its metadata name.
+  /// The store's identifier. A custom store's metadata contains it.
   open var identifier: String { store?.identifier ?? ownMetadata?[NSStoreUUIDKey] as? String ?? "" }
-  /// Its kind.
+  /// The store's type.
   open var type: String {
     guard let type = store?.type else { return ownMetadata?[NSStoreTypeKey] as? String ?? "" }
     return Self.name(of: type)
   }
-  /// The name of a kind, as Core Data has it.
+  /// Returns Core Data's name of a store type.
   static func name(of type: ObjectStore.StoreType) -> String {
     type == .inMemory ? NSInMemoryStoreType : type == .sqlcipher ? NSSQLiteStoreType : type.rawValue
   }
-  /// Whether it is only read.
+  /// Whether the store is read-only.
   open var isReadOnly: Bool { store?.isReadOnly ?? false }
-  /// The configuration of the model whose entities it holds.
+  /// The model configuration of the store.
   public final var configurationName: String {
     state.withLock { $0.store?.configurationName ?? $0.configurationName } ?? "PF_DEFAULT_CONFIGURATION_NAME"
   }
-  /// How it was opened.
+  /// The options that the store was opened with.
   public final var options: [AnyHashable: Any]? {
     if let own = state.withLock({ $0.options }).value { return own }
     guard let description = store?.storeDescription else { return nil }
@@ -84,8 +83,10 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {  // the mutex guar
 
   private final var ownMetadata: [String: Any]? { state.withLock { $0.metadata }.value }
 
-  /// What the store says of itself. A store of the application's own sets it when it is loaded, with its identifier under ``NSStoreUUIDKey``; of others the
-  /// texts under names of the application's own are kept.
+  /// The store's metadata.
+  ///
+  /// A custom store sets it when it is loaded, with its identifier under ``NSStoreUUIDKey``. For other stores, only strings under the
+  /// application's own names are stored.
   open var metadata: [String: Any]! {
     get { ownMetadata ?? store.map { StoreMetadataDictionary.make($0.metadata) } }
     set {
@@ -98,21 +99,21 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {  // the mutex guar
     }
   }
 
-  /// Called once the store is one of a coordinator's. This implementation does nothing.
+  /// Called after the store was added to a coordinator. The default implementation does nothing.
   open func didAdd(to coordinator: NSPersistentStoreCoordinator) {}
-  /// Called before the store is taken away from a coordinator. This implementation does nothing.
+  /// Called before the store is removed from a coordinator. The default implementation does nothing.
   open func willRemove(from coordinator: NSPersistentStoreCoordinator?) {}
 
-  /// Stores are equal where they are the same.
+  /// Returns whether both objects represent the same store.
   open override func isEqual(_ object: Any?) -> Bool {
     guard let other = object as? NSPersistentStore else { return false }
     return other === self || store != nil && other.store === store
   }
-  /// The hash of the identity.
+  /// A hash of the store's identity.
   open override var hash: Int { store.map { ObjectIdentifier($0).hashValue } ?? ObjectIdentifier(self).hashValue }
 }
 
-/// What stands behind a store of the application's own.
+/// The implementation behind a custom store.
 protocol ShownStore {
   var shown: NSIncrementalStore { get }
 }

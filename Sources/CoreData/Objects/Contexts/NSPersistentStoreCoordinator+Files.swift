@@ -1,22 +1,21 @@
-// NSPersistentStoreCoordinator+Files: stores as files: metadata, moving, replacing and destroying.
 public import Foundation
 import ObjectContext
 import ObjectModel
 import ObjectStore
 import SQLCipherStore
 
-/// The option of a store's key, a `StoreKey`: where options are given instead of a description.
+/// The option of a store's key, a `StoreKey`, where options are passed instead of a description.
 public let NSPersistentStoreEncryptionKeyOption = "CipherData.EncryptionKey"
-/// The metadata's notes of a model's version.
+/// The metadata key of the model's version identifiers.
 public let NSStoreModelVersionIdentifiersKey = "NSStoreModelVersionIdentifiers"
 
 extension NSPersistentStoreCoordinator {
-  /// What a store is, without opening it for work.
+  /// Returns a store's metadata without adding it to a coordinator.
   ///
   /// - Parameters:
-  ///   - storeType: The kind of store.
-  ///   - url: Where it lies.
-  ///   - options: What else there is to say, such as its key.
+  ///   - storeType: The store type.
+  ///   - url: The store's URL.
+  ///   - options: The store options, such as its key.
   /// - Throws: `NSError`.
   public class func metadataForPersistentStore(
     ofType storeType: String, at url: URL, options: [AnyHashable: Any]? = nil
@@ -28,13 +27,13 @@ extension NSPersistentStoreCoordinator {
     }
   }
 
-  /// Changes what a store says of itself, without opening it for work: texts under names of the application's own.
+  /// Sets a store's metadata without adding it to a coordinator. Only strings under the application's own names are set.
   ///
   /// - Parameters:
-  ///   - metadata: The names and texts.
-  ///   - storeType: The kind of store.
-  ///   - url: Where it lies.
-  ///   - options: What else there is to say, such as its key.
+  ///   - metadata: The metadata.
+  ///   - storeType: The store type.
+  ///   - url: The store's URL.
+  ///   - options: The store options, such as its key.
   /// - Throws: `NSError`.
   public class func setMetadata(
     _ metadata: [String: Any]?, forPersistentStoreOfType storeType: String, at url: URL, options: [AnyHashable: Any]? = nil
@@ -48,7 +47,7 @@ extension NSPersistentStoreCoordinator {
 }
 
 extension NSPersistentStoreDescription {
-  /// A description of options as dictionaries give them.
+  /// Creates a description from an options dictionary.
   convenience init(_ type: String, _ url: URL?, _ options: [AnyHashable: Any]?) {
     self.init()
     (self.type, self.url) = (type, url)
@@ -66,7 +65,7 @@ extension NSPersistentStoreDescription {
   }
 }
 
-/// What stores say of themselves, as dictionaries.
+/// Converts metadata to and from dictionaries.
 enum StoreMetadataDictionary {
   static func make(_ metadata: StoreMetadata) -> [String: Any] {
     var values: [String: Any] = metadata.userMetadata
@@ -77,7 +76,7 @@ enum StoreMetadataDictionary {
     return values
   }
 
-  /// The application's own names.
+  /// Returns the metadata under the application's own names.
   static func notes(_ metadata: [String: Any]) -> [String: String] {
     let own: Set<String> = [NSStoreUUIDKey, NSStoreTypeKey, NSStoreModelVersionHashesKey, NSStoreModelVersionIdentifiersKey]
     return metadata.filter { !own.contains($0.key) }.mapValues { "\($0)" }

@@ -1,4 +1,3 @@
-// NSPersistentStoreCoordinator: the open stores of a model, as objects.
 import Dispatch
 public import Foundation
 package import ObjectContext
@@ -17,13 +16,13 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {  // sub
   private let queue = DispatchQueue(label: "CipherData.NSPersistentStoreCoordinator")
   private let givenName = Mutex<String?>(nil)
 
-  /// A name for who debugs.
+  /// A name for debugging.
   open var name: String? {
     get { givenName.withLock { $0 } }
     set { givenName.withLock { $0 = newValue } }
   }
 
-  /// A coordinator of a model. A model with mistakes has one with no entities: adding a store throws what is wrong.
+  /// Creates a coordinator of a model. If the model is invalid, adding a store throws the error.
   public init(managedObjectModel model: NSManagedObjectModel) {
     managedObjectModel = model
     let value = model.model
@@ -39,10 +38,10 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {  // sub
     model.noteUse(by: coordinator)
   }
 
-  /// A coordinator of a model without entities, as failing initializers of applications make one before they return nil.
+  /// Creates a coordinator of an empty model. Failable initializers of applications create one before they return nil.
   public override convenience init() { self.init(managedObjectModel: NSManagedObjectModel()) }
 
-  /// What is wrong with the model.
+  /// The error of an invalid model.
   private let issue: (any Error)?
 
   private init(withoutStores coordinator: PersistentStoreCoordinator) {
@@ -52,7 +51,7 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {  // sub
     issue = nil
   }
 
-  /// A coordinator as a migration has it, whose objects are of no class of their own.
+  /// Creates a coordinator for a migration. Its objects have no classes of their own.
   package init(adopting coordinator: PersistentStoreCoordinator, model: NSManagedObjectModel? = nil) {
     self.coordinator = coordinator
     managedObjectModel = model ?? NSManagedObjectModel(coordinator.managedObjectModel)
@@ -60,10 +59,10 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {  // sub
     issue = nil
   }
 
-  /// A coordinator without entities and stores: what a context has that was given none.
+  /// The coordinator of contexts that have none: without entities and stores.
   static let withoutStores: NSPersistentStoreCoordinator = {
     guard let coordinator = try? PersistentStoreCoordinator(managedObjectModel: ManagedObjectModel()) else {
-      // A model without entities has no mistakes.
+      // A model without entities is always valid.
       preconditionFailure("a model without entities is refused")
     }
     return NSPersistentStoreCoordinator(withoutStores: coordinator)
@@ -72,17 +71,17 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {  // sub
   /// The open stores.
   open var persistentStores: [NSPersistentStore] { coordinator.persistentStores.map { NSPersistentStore.of($0, of: self) } }
 
-  /// The store at a place, if it is open.
+  /// Returns the open store at a URL; nil if there is none.
   open func persistentStore(for url: URL) -> NSPersistentStore? {
     persistentStores.first { $0.url?.standardizedFileURL == url.standardizedFileURL }
   }
 
-  /// The ID that a URI stands for; nil where its store is not open.
+  /// Returns the ID for a URI; nil if its store is not open.
   open func managedObjectID(forURIRepresentation url: URL) -> NSManagedObjectID? {
     coordinator.managedObjectID(forURIRepresentation: url)
   }
 
-  /// Opens a store, and tells what came of it.
+  /// Opens a store and passes the result to a completion handler.
   open func addPersistentStore(
     with description: NSPersistentStoreDescription, completionHandler: @escaping (NSPersistentStoreDescription, (any Error)?) -> Void
   ) {
@@ -100,10 +99,10 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {  // sub
   /// Opens a store.
   ///
   /// - Parameters:
-  ///   - storeType: The kind of store.
-  ///   - configuration: The configuration of the model whose entities it holds; nil for all.
-  ///   - storeURL: Where it lies.
-  ///   - options: What else there is to say.
+  ///   - storeType: The store type.
+  ///   - configuration: The model configuration of the store; nil for all entities.
+  ///   - storeURL: The store's URL.
+  ///   - options: The store options.
   /// - Returns: The store.
   /// - Throws: `NSError`.
   @discardableResult open func addPersistentStore(
@@ -118,7 +117,7 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {  // sub
 
   private func open(_ value: PersistentStoreDescription, _ description: NSPersistentStoreDescription) throws -> NSPersistentStore {
     if value.url != nil, let url = description.url { StorePlace.prepare(url) }
-    // A store of the application's own is made with the options.
+    // A custom store is created with the options.
     let options = Lent<[AnyHashable: Any]?>(value: description.options.isEmpty ? nil : description.options)
     return try Waiting.run { [self] in
       if let issue { throw issue }
@@ -140,13 +139,13 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {  // sub
     NotificationCenter.default.post(name: name, object: self, userInfo: info)
   }
 
-  /// Does work on a queue of the coordinator's, some time.
+  /// Runs a block on the coordinator's queue asynchronously.
   @preconcurrency
   open func perform(_ block: @escaping @Sendable () -> Void) { queue.async(execute: block) }
 
-  /// Does work on a queue of the coordinator's, and waits for it.
+  /// Runs a block on the coordinator's queue and waits for it.
   ///
-  /// - Throws: What the work throws.
+  /// - Throws: The block's error.
   open func performAndWait<Result>(_ block: () throws -> Result) rethrows -> Result { try queue.sync(execute: block) }
 
   /// Closes a store.
@@ -164,29 +163,29 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {  // sub
 
   // MARK: Stores as files
 
-  /// What an open store says of itself.
+  /// Returns the metadata of an open store.
   open func metadata(for store: NSPersistentStore) -> [String: Any] { store.metadata ?? [:] }
 
-  /// Changes what an open store says of itself: texts under names of the application's own. What goes wrong is thrown by the next save.
+  /// Sets the metadata of an open store. Only strings under the application's own names are set. The next save throws any error.
   open func setMetadata(_ metadata: [String: Any]?, for store: NSPersistentStore) {
     store.metadata = metadata
   }
 
-  /// Does all that a migration has left for later.
+  /// Runs all deferred tasks of a migration.
   ///
   /// - Throws: `NSError`.
   open func finishDeferredLightweightMigration() throws {
     try CoreDataError.translating { try coordinator.finishDeferredLightweightMigration() }
   }
 
-  /// Does one of the things that a migration has left for later.
+  /// Runs one deferred task of a migration.
   ///
   /// - Throws: `NSError`.
   open func finishDeferredLightweightMigrationTask() throws {
     _ = try CoreDataError.translating { try coordinator.finishDeferredLightweightMigrationTask() }
   }
 
-  /// Where a store lies.
+  /// Returns the URL of a store.
   open func url(for store: NSPersistentStore) -> URL { store.url ?? URL(fileURLWithPath: "/dev/null") }
 
   /// Deletes a store's files. A store that is open in this coordinator is removed first; it must not be open elsewhere.
@@ -194,9 +193,9 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {  // sub
   /// If there is no store at the URL, the method does nothing, as Core Data does.
   ///
   /// - Parameters:
-  ///   - url: Where it lies.
-  ///   - storeType: The kind of store.
-  ///   - options: What else there is to say.
+  ///   - url: The store's URL.
+  ///   - storeType: The store type.
+  ///   - options: The store options.
   /// - Throws: `NSError`.
   open func destroyPersistentStore(at url: URL, ofType storeType: String, options: [AnyHashable: Any]? = nil) throws {
     if let store = persistentStore(for: url) { try remove(store) }
@@ -210,14 +209,14 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {  // sub
     }
   }
 
-  /// Puts a store's files in the place of another one's, which must not be open.
+  /// Replaces a store, which must not be open, with the files of another one.
   ///
   /// - Parameters:
-  ///   - destinationURL: Where the store will lie.
-  ///   - destinationOptions: What else there is to say of the store that is replaced.
-  ///   - sourceURL: Where it lies.
-  ///   - sourceOptions: What else there is to say of it.
-  ///   - storeType: The kind of store.
+  ///   - destinationURL: The URL of the store to replace.
+  ///   - destinationOptions: The options of the store to replace.
+  ///   - sourceURL: The URL of the source store.
+  ///   - sourceOptions: The options of the source store.
+  ///   - storeType: The store type.
   /// - Throws: `NSError`.
   open func replacePersistentStore(
     at destinationURL: URL, destinationOptions: [AnyHashable: Any]? = nil, withPersistentStoreFrom sourceURL: URL,
@@ -225,7 +224,7 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {  // sub
   ) throws {
     try CoreDataError.translating {
       var target = try NSPersistentStoreDescription(storeType, destinationURL, destinationOptions).value(needsKey: false)
-      // Without a key among the options the copy opens with the keys of the source.
+      // Without a key option, the copy opens with the source's keys.
       if destinationOptions?[NSPersistentStoreEncryptionKeyOption] == nil { target.key = nil }
       let destination = target
       let source = try NSPersistentStoreDescription(storeType, sourceURL, sourceOptions).value(needsKey: false)
@@ -233,14 +232,14 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {  // sub
     }
   }
 
-  /// Moves what is in an open store to another place, where it stays open.
+  /// Moves an open store to another URL, where it stays open.
   ///
   /// - Parameters:
   ///   - store: The store.
-  ///   - url: The new place.
-  ///   - options: What else there is to say, such as another key.
-  ///   - storeType: The kind of store.
-  /// - Returns: The store in its new place.
+  ///   - url: The new URL.
+  ///   - options: The store options, such as another key.
+  ///   - storeType: The store type.
+  /// - Returns: The store at its new URL.
   /// - Throws: `NSError`.
   @discardableResult open func migratePersistentStore(
     _ store: NSPersistentStore, to url: URL, options: [AnyHashable: Any]? = nil, withType storeType: String
@@ -260,12 +259,12 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {  // sub
 
   // MARK: History
 
-  /// The place behind all that was written to stores; nil where none keeps a history.
+  /// Returns a token for the latest transactions of the stores; nil if none of them tracks its history.
   ///
-  /// - Parameter stores: The stores; all where it is nil.
+  /// - Parameter stores: The stores; nil for all.
   open func currentPersistentHistoryToken(fromStores stores: [Any]?) -> NSPersistentHistoryToken? {
     let asked = stores.map { $0.compactMap { ($0 as? NSPersistentStore)?.store } }
-    // A history that cannot be read has no place, and the next request for it says why.
+    // If a history cannot be read, the result is nil, and the next history request throws the error.
     return ((try? coordinator.currentPersistentHistoryToken(fromStores: asked)) ?? nil).map(NSPersistentHistoryToken.init)
   }
 }

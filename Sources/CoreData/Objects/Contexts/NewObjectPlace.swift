@@ -1,9 +1,8 @@
-// NewObjectPlace: of which entity and for which coordinator an object is made.
 import ObjectContext
 import ObjectModel
 import ObjectStore
 
-/// Of which entity and for which coordinator an object is made.
+/// The entity and the coordinator for which an object is created.
 struct NewObjectPlace {
   let entity: CompiledEntity
   let seed: ManagedObjectSeed
@@ -13,7 +12,7 @@ struct NewObjectPlace {
     guard let coordinator = context?.context.persistentStoreCoordinator ?? description.model?.coordinator,
       let entity = coordinator.compiledModel.entity(named: name)
     else {
-      // An initializer of an object cannot fail, and an object of no entity is none; Core Data raises here too.
+      // The initializer of an object cannot throw, and an object requires an entity. Core Data raises an exception too.
       preconditionFailure("there is no entity “\(name)” in the model of the context, or no container uses the model")
     }
     self.entity = entity

@@ -1,20 +1,21 @@
-// RelationshipSet: the members of to-many relationships as Foundation's mutable sets, which change the relationship.
 import Foundation
 import ObjectContext
 
 extension NSManagedObject {
-  /// The value of a property as applications get it. Members of an ordered relationship are a set that changes the relationship. Others are a plain `NSSet`: a cast
-  /// of a subclass to `Set` gives an empty set on Linux.
+  /// Returns the value of a property in Core Data's type.
+  ///
+  /// The members of an ordered relationship are a set that modifies the relationship. Those of other relationships are a plain `NSSet`:
+  /// casting a subclass to `Set` returns an empty set on Linux.
   final func applicationValue(_ value: Any?, of key: String) -> Any? {
     switch value {
     case is Set<ManagedObject>: ManagedValue.shown(value)
-    // The results of a fetched property stay an array.
+    // The results of a fetched property remain an array.
     case let members as [ManagedObject]: isToMany(key) ? RelationshipOrderedSet(self, key, members) : members
     default: value
     }
   }
 
-  /// Whether a name is not that of a relationship.
+  /// Returns whether a name is not that of a relationship.
   final func isAttribute(_ key: String) -> Bool {
     switch compiledEntity.property(named: key) {
     case .toOne, .toMany: false
@@ -26,11 +27,11 @@ extension NSManagedObject {
     if case .toMany = compiledEntity.property(named: key) { true } else { false }
   }
 
-  /// The members of a to-many relationship.
+  /// Returns the members of a to-many relationship.
   fileprivate final func members(_ key: String) -> NSSet { value(forKey: key) as? NSSet ?? NSSet() }
 }
 
-/// The members of a to-many relationship as they are when the set is asked. What is changed in the set is changed in the relationship.
+/// A live set of the members of a to-many relationship. Changes of the set modify the relationship.
 final class RelationshipSet: NSMutableSet {
   private let owner: NSManagedObject?
   private let key: String
@@ -57,9 +58,9 @@ final class RelationshipSet: NSMutableSet {
   override func mutableCopy(with zone: NSZone? = nil) -> Any { members.mutableCopy() }
 }
 
-/// The members of an ordered relationship, in their order as it was when the set was asked for. What is changed of it is changed of the relationship.
+/// The members of an ordered relationship in their order when the set was created. Changes of the set modify the relationship.
 final class RelationshipOrderedSet: NSMutableOrderedSet {
-  // Foundation reads a set's own storage, so that it has the members too.
+  // Foundation reads the inherited storage, so it contains the members too.
   private var owner: NSManagedObject?
   private var key = ""
 
@@ -69,7 +70,7 @@ final class RelationshipOrderedSet: NSMutableOrderedSet {
     (self.owner, self.key) = (owner, key)
   }
 
-  // Foundation makes copies by these: a copy is a plain set.
+  // Foundation uses these initializers for copies, which are plain sets.
   override init(capacity numItems: Int) { super.init(capacity: numItems) }
   required init?(coder: NSCoder) { nil }
   required convenience init(arrayLiteral elements: Any...) {
@@ -84,7 +85,7 @@ final class RelationshipOrderedSet: NSMutableOrderedSet {
   }
   override func insert(_ object: Any, at index: Int) {
     owner?._managedInsert(object, into: key, at: index)
-    // Of a place that is not there the context was told.
+    // If the index is invalid, an error was recorded in the context.
     if (0...count).contains(index) { super.insert(object, at: index) }
   }
   override func removeObject(at index: Int) {
@@ -96,7 +97,7 @@ final class RelationshipOrderedSet: NSMutableOrderedSet {
     if (0..<count).contains(index) { super.replaceObject(at: index, with: object) }
   }
 
-  // Foundation's implementations of these change the set's own storage only.
+  // Foundation's implementations change only the inherited storage.
   override func addObjects(from array: [Any]) { array.forEach(add) }
   override func insert(_ objects: [Any], at indexes: IndexSet) { changing { $0.insert(objects, at: indexes) } }
   override func setObject(_ object: Any, at index: Int) { index == count ? add(object) : replaceObject(at: index, with: object) }
@@ -107,7 +108,7 @@ final class RelationshipOrderedSet: NSMutableOrderedSet {
   override func removeObjects(at indexes: IndexSet) { changing { $0.removeObjects(at: indexes) } }
   override func removeObjects(in array: [Any]) { array.forEach(remove) }
   override func removeAllObjects() { changing { $0.removeAllObjects() } }
-  // Foundation's own intersect(_:) does not end on Linux (Swift 6.3.1).
+  // Foundation's intersect(_:) does not return on Linux (Swift 6.3.1).
   override func intersect(_ other: NSOrderedSet) { array.filter { !other.contains($0) }.forEach(remove) }
   override func minus(_ other: NSOrderedSet) { other.array.forEach(remove) }
   override func union(_ other: NSOrderedSet) { other.array.forEach(add) }
@@ -119,7 +120,7 @@ final class RelationshipOrderedSet: NSMutableOrderedSet {
     changing { $0.sort(options: options, usingComparator: comparator) }
   }
 
-  /// Changes a plain copy, and gives its members to the relationship and to this set.
+  /// Applies a change to a plain copy, then sets its members in the relationship and in this set.
   private func changing(_ change: (NSMutableOrderedSet) -> Void) {
     let changed = NSMutableOrderedSet(array: array)
     change(changed)

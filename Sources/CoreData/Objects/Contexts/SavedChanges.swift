@@ -1,16 +1,15 @@
-// SavedChanges: what notifications and applications tell of changes, as the library takes it.
 import Foundation
 import ObjectContext
 import ObjectModel
 import ObjectStore
 
-/// The objects that were inserted, updated and deleted, by their IDs.
+/// The IDs of the inserted, updated and deleted objects of a notification.
 struct SavedChanges: Sendable {
   var inserted: [ManagedObjectID] = []
   var updated: [ManagedObjectID] = []
   var deleted: [ManagedObjectID] = []
 
-  /// Reads the user info of a notification, or what an application has put together like it.
+  /// Reads the user info of a notification, or an equivalent dictionary.
   init(_ info: [AnyHashable: Any], in context: NSManagedObjectContext) {
     func ids(_ keys: String...) -> [ManagedObjectID] {
       keys.flatMap { key in Self.members(info[AnyHashable(key)]).compactMap { Self.id($0, in: context) } }
@@ -39,7 +38,7 @@ struct SavedChanges: Sendable {
     }
   }
 
-  /// The changes, store by store. Objects of no open store are left out.
+  /// Returns the changes of each store. Objects whose store is not open are omitted.
   func changeSets(in context: NSManagedObjectContext) -> [ChangeSet] {
     let coordinator = context.context.persistentStoreCoordinator
     return coordinator.persistentStores.compactMap { store in
