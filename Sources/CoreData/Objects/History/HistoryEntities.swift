@@ -1,8 +1,7 @@
-// HistoryEntities: what requests for histories are about, as entities.
 import Foundation
 import ObjectModel
 
-/// The entities that conditions about histories name.
+/// The entities that predicates for history requests use.
 private enum HistoryEntities {
   static func make(_ name: String, _ attributes: [(String, NSAttributeType)]) -> NSEntityDescription {
     let entity = NSEntityDescription()
@@ -17,11 +16,12 @@ private enum HistoryEntities {
 }
 
 extension NSPersistentHistoryTransaction {
-  /// A request for transactions, for ``NSPersistentHistoryChangeRequest/fetchHistory(withFetch:)``: its condition is about `author`, `contextName`, `timestamp`, `token` (the number), `bundleID`,
-  /// `processID` and `storeID`.
+  /// A request for transactions, to be used with ``NSPersistentHistoryChangeRequest/fetchHistory(withFetch:)``.
+  ///
+  /// Its predicate can use `author`, `contextName`, `timestamp`, `token` (the number), `bundleID`, `processID` and `storeID`.
   public class var fetchRequest: NSFetchRequest<any NSFetchRequestResult>? { NSFetchRequest(entityName: "Transaction") }
 
-  /// What a condition about transactions can name, as an entity, which no model has.
+  /// The entity of transactions, for predicates. It belongs to no model.
   public class var entityDescription: NSEntityDescription? {
     HistoryEntities.make(
       "Transaction",
@@ -32,15 +32,17 @@ extension NSPersistentHistoryTransaction {
       ])
   }
 
-  /// What a condition about transactions can name, as an entity, which no model has; it is the same for all contexts.
+  /// Returns the entity of transactions, for predicates. It belongs to no model and is the same for all contexts.
   public class func entityDescription(with context: NSManagedObjectContext) -> NSEntityDescription? { entityDescription }
 }
 
 extension NSPersistentHistoryChange {
-  /// A request for changes, for ``NSPersistentHistoryChangeRequest/fetchHistory(withFetch:)``: its condition is about `object` (the URI), `entity`, `changeType` (`insert`, `update`, `delete`) and `properties`.
+  /// A request for changes, to be used with ``NSPersistentHistoryChangeRequest/fetchHistory(withFetch:)``.
+  ///
+  /// Its predicate can use `object` (the URI), `entity`, `changeType` (`insert`, `update`, `delete`) and `properties`.
   public class var fetchRequest: NSFetchRequest<any NSFetchRequestResult>? { NSFetchRequest(entityName: "Change") }
 
-  /// What a condition about changes can name, as an entity, which no model has.
+  /// The entity of changes, for predicates. It belongs to no model.
   public class var entityDescription: NSEntityDescription? {
     HistoryEntities.make(
       "Change",
@@ -50,6 +52,6 @@ extension NSPersistentHistoryChange {
       ])
   }
 
-  /// What a condition about changes can name, as an entity, which no model has; it is the same for all contexts.
+  /// Returns the entity of changes, for predicates. It belongs to no model and is the same for all contexts.
   public class func entityDescription(with context: NSManagedObjectContext) -> NSEntityDescription? { entityDescription }
 }

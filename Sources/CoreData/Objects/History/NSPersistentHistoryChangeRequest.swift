@@ -1,34 +1,33 @@
-// NSPersistentHistoryChangeRequest: what is asked of the histories of stores, as objects.
 public import Foundation
 import ObjectContext
 import ObjectModel
 import ObjectQuery
 import ObjectStore
 
-/// What is answered.
+/// The type of a history request's result.
 public enum NSPersistentHistoryResultType: Int, Sendable {
-  /// Whether it was done.
+  /// Whether the request succeeded.
   case statusOnly
-  /// The IDs of the objects that were changed.
+  /// The IDs of the changed objects.
   case objectIDs
-  /// How many changes there are.
+  /// The number of changes.
   case count
   /// Transactions without their changes.
   case transactionsOnly
-  /// Changes.
+  /// The changes without their transactions.
   case changesOnly
   /// Transactions with their changes.
   case transactionsAndChanges
 }
 
-/// A request for what the histories of stores have, or for its deletion.
+/// A request that fetches or deletes persistent history.
 public final class NSPersistentHistoryChangeRequest: NSPersistentStoreRequest {
   private let request: PersistentHistoryChangeRequest
-  /// What is answered.
+  /// The type of the result.
   public var resultType: NSPersistentHistoryResultType
-  /// The place that it begins after, where it does.
+  /// The token after which the history begins, if any.
   public let token: NSPersistentHistoryToken?
-  /// Which transactions, or changes: its condition and its limit count.
+  /// The request for transactions or changes. Only its predicate and limit are used.
   public var fetchRequest: NSFetchRequest<any NSFetchRequestResult>?
 
   private init(
@@ -38,32 +37,32 @@ public final class NSPersistentHistoryChangeRequest: NSPersistentStoreRequest {
     (self.request, resultType, self.token, fetchRequest) = (request, type, token, fetch)
   }
 
-  /// What was written after a time.
+  /// Returns a request for the history after a date.
   public class func fetchHistory(after date: Date) -> NSPersistentHistoryChangeRequest {
     NSPersistentHistoryChangeRequest(.fetchHistory(after: date), .transactionsAndChanges)
   }
-  /// What was written after a place; all where it is nil.
+  /// Returns a request for the history after a token; nil for the entire history.
   public class func fetchHistory(after token: NSPersistentHistoryToken?) -> NSPersistentHistoryChangeRequest {
     NSPersistentHistoryChangeRequest(.fetchHistory(after: token?.token), .transactionsAndChanges, token)
   }
-  /// What was written after a transaction; all where it is nil.
+  /// Returns a request for the history after a transaction; nil for the entire history.
   public class func fetchHistory(after transaction: NSPersistentHistoryTransaction?) -> NSPersistentHistoryChangeRequest {
     guard let transaction else { return fetchHistory(after: NSPersistentHistoryToken?.none) }
     return NSPersistentHistoryChangeRequest(.fetchHistory(after: transaction.transaction), .transactionsAndChanges)
   }
-  /// What a request for transactions or changes asks for.
+  /// Returns a request for the transactions or changes that a fetch request matches.
   public class func fetchHistory(withFetch fetchRequest: NSFetchRequest<any NSFetchRequestResult>) -> NSPersistentHistoryChangeRequest {
     NSPersistentHistoryChangeRequest(.fetchHistory(after: PersistentHistoryToken?.none), .transactionsAndChanges, nil, fetchRequest)
   }
-  /// Deletes what was written before a time.
+  /// Returns a request that deletes the history before a date.
   public class func deleteHistory(before date: Date) -> NSPersistentHistoryChangeRequest {
     NSPersistentHistoryChangeRequest(.deleteHistory(before: date), .statusOnly)
   }
-  /// Deletes what was written before a place; all but the newest transaction where it is nil.
+  /// Returns a request that deletes the history before a token. If it is nil, all but the latest transaction is deleted.
   public class func deleteHistory(before token: NSPersistentHistoryToken?) -> NSPersistentHistoryChangeRequest {
     NSPersistentHistoryChangeRequest(.deleteHistory(before: token?.token), .statusOnly, token)
   }
-  /// Deletes what was written before a transaction; all but the newest one where it is nil.
+  /// Returns a request that deletes the history before a transaction. If it is nil, all but the latest transaction is deleted.
   public class func deleteHistory(before transaction: NSPersistentHistoryTransaction?) -> NSPersistentHistoryChangeRequest {
     guard let transaction else { return deleteHistory(before: NSPersistentHistoryToken?.none) }
     return NSPersistentHistoryChangeRequest(.deleteHistory(before: transaction.transaction), .statusOnly)
@@ -90,11 +89,12 @@ public final class NSPersistentHistoryChangeRequest: NSPersistentStoreRequest {
   }
 }
 
-/// What the histories have answered.
+/// The result of a history request.
 public final class NSPersistentHistoryResult: NSPersistentStoreResult {
-  /// What was asked for.
+  /// The type of the result.
   public let resultType: NSPersistentHistoryResultType
-  /// A `Bool`, an array of ``NSManagedObjectID``s, an `Int`, or an array of ``NSPersistentHistoryTransaction``s or ``NSPersistentHistoryChange``s.
+  /// The result: a `Bool`, an array of ``NSManagedObjectID``s, an `Int`, or an array of ``NSPersistentHistoryTransaction``s or
+  /// ``NSPersistentHistoryChange``s.
   public let result: Any?
 
   init(_ type: NSPersistentHistoryResultType, _ result: PersistentHistoryResult) {

@@ -1,17 +1,16 @@
-// NSPersistentHistoryToken: a place in the histories of stores as an object.
 public import Foundation
 package import ObjectStore
 
-/// A place in the histories of stores, which may be archived.
+/// A position in the histories of stores. Tokens can be archived.
 public final class NSPersistentHistoryToken: NSObject, NSSecureCoding, NSCopying, Sendable {
   package let token: PersistentHistoryToken
 
   package init(_ token: PersistentHistoryToken) { self.token = token }
 
-  /// Tokens may be archived securely.
+  /// Returns true: tokens support secure coding.
   public static var supportsSecureCoding: Bool { true }
 
-  /// Reads an archived token; nil where it is none.
+  /// Decodes a token; returns nil if the archive does not contain one.
   public init?(coder: NSCoder) {
     guard let text = coder.decodeObject(of: NSString.self, forKey: "token"), let token = PersistentHistoryToken("\(text)") else {
       return nil
@@ -19,15 +18,15 @@ public final class NSPersistentHistoryToken: NSObject, NSSecureCoding, NSCopying
     self.token = token
   }
 
-  /// Archives the token.
+  /// Encodes the token.
   public func encode(with coder: NSCoder) { coder.encode(token.description as NSString, forKey: "token") }
 
-  /// The token: it does not change.
+  /// Returns the token itself, which is immutable.
   public func copy(with zone: NSZone? = nil) -> Any { self }
-  /// Tokens are equal where their places are.
+  /// Returns whether both tokens have the same positions.
   public override func isEqual(_ object: Any?) -> Bool { (object as? NSPersistentHistoryToken)?.token == token }
-  /// The hash of the places.
+  /// A hash of the positions.
   public override var hash: Int { token.hashValue }
-  /// The token as one line.
+  /// The token as a single line of text.
   public override var description: String { token.description }
 }

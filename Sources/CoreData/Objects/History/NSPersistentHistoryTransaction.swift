@@ -1,28 +1,27 @@
-// NSPersistentHistoryTransaction: what the histories of stores tell, as objects.
 public import Foundation
 import ObjectContext
 public import ObjectModel
 package import ObjectStore
 
-/// What was done to an object.
+/// The kind of a change to an object.
 public enum NSPersistentHistoryChangeType: Int, Sendable {
-  /// It was inserted.
+  /// The object was inserted.
   case insert
-  /// It was changed.
+  /// The object was updated.
   case update
-  /// It was deleted.
+  /// The object was deleted.
   case delete
 }
 
-/// What was done to an object in a transaction.
+/// A change to an object in a transaction.
 public final class NSPersistentHistoryChange: NSObject, @unchecked Sendable {  // it never changes
-  /// The place of the change in its transaction.
+  /// The number of the change in its transaction.
   public let changeID: Int64
-  /// The object.
+  /// The changed object.
   public let changedObjectID: NSManagedObjectID
-  /// What was done.
+  /// The kind of change.
   public let changeType: NSPersistentHistoryChangeType
-  /// Of a deletion the values that the model keeps.
+  /// For a deletion, the values of the attributes that the model preserves.
   public let tombstone: [AnyHashable: Any]?
   /// The transaction.
   public private(set) weak var transaction: NSPersistentHistoryTransaction?
@@ -44,7 +43,7 @@ public final class NSPersistentHistoryChange: NSObject, @unchecked Sendable {  /
     self.transaction = transaction
   }
 
-  /// Of an update the properties that were changed.
+  /// For an update, the changed properties.
   public var updatedProperties: Set<NSPropertyDescription>? {
     guard changeType == .update else { return nil }
     let entity = UsedModels.entity(of: changedObjectID)
@@ -52,10 +51,10 @@ public final class NSPersistentHistoryChange: NSObject, @unchecked Sendable {  /
   }
 }
 
-/// What was written to a store at once.
+/// A transaction in the history of a store.
 public final class NSPersistentHistoryTransaction: NSObject, @unchecked Sendable {  // it never changes once it is made
   package let transaction: PersistentHistoryTransaction
-  /// What was done; nil where it was not asked for.
+  /// The changes; nil if they were not fetched.
   public private(set) var changes: [NSPersistentHistoryChange]?
 
   init(_ transaction: PersistentHistoryTransaction) {
@@ -64,24 +63,24 @@ public final class NSPersistentHistoryTransaction: NSObject, @unchecked Sendable
     changes = transaction.changes.map { $0.map { NSPersistentHistoryChange($0, of: self) } }
   }
 
-  /// When it was written.
+  /// The time of the commit.
   public var timestamp: Date { transaction.timestamp }
   /// The transaction's number in its store.
   public var transactionNumber: Int64 { transaction.transactionNumber }
   /// The store's identifier.
   public var storeID: String { transaction.storeIdentifier }
-  /// The program.
+  /// The identifier of the program.
   public var bundleID: String { transaction.bundleID }
-  /// The process.
+  /// The identifier of the process.
   public var processID: String { transaction.processID }
-  /// The name of the context that has saved.
+  /// The name of the context that saved.
   public var contextName: String? { transaction.contextName }
-  /// The author that the context named.
+  /// The transaction author of the context.
   public var author: String? { transaction.author }
-  /// The place behind it.
+  /// The position after the transaction.
   public var token: NSPersistentHistoryToken { NSPersistentHistoryToken(transaction.token) }
 
-  /// The transaction as a notification that ``NSManagedObjectContext/mergeChanges(fromContextDidSave:)`` takes.
+  /// Returns a notification for ``NSManagedObjectContext/mergeChanges(fromContextDidSave:)``.
   public func objectIDNotification() -> Notification {
     let set = transaction.changeSet
     var info: [AnyHashable: Any] = [:]

@@ -1,21 +1,20 @@
-// NSEntityMapping: what becomes of the objects of an entity in a migration, and where their values come from, as objects.
 public import Foundation
 package import ObjectContext
 import ObjectQuery
 
 /// The kind of an entity mapping.
 public enum NSEntityMappingType: UInt, Sendable {
-  /// None was said: objects are made by the property mappings.
+  /// Unspecified: the property mappings create the objects.
   case undefinedEntityMappingType = 0
-  /// Objects are made by the mapping's policy.
+  /// The mapping's policy creates the objects.
   case customEntityMappingType
-  /// A new entity, without objects at first.
+  /// The entity is new and has no source objects.
   case addEntityMappingType
-  /// An entity that is gone, with its objects.
+  /// The entity and its objects are removed.
   case removeEntityMappingType
-  /// Objects are taken over: every property that both entities have under one name, then the property mappings.
+  /// Objects are copied: properties with equal names in both entities first, then the property mappings.
   case copyEntityMappingType
-  /// Objects are made anew: their default values, then the property mappings.
+  /// Objects are recreated: default values first, then the property mappings.
   case transformEntityMappingType
 
   init(_ type: EntityMapping.MappingType) {
@@ -40,34 +39,35 @@ public enum NSEntityMappingType: UInt, Sendable {
   }
 }
 
-/// What becomes of the objects of an entity in a migration by an ``NSMappingModel``.
+/// A mapping of one entity in a migration by an ``NSMappingModel``.
 open class NSEntityMapping: NSObject {
-  /// The mapping's name, unique in its model; where it is nil it is made of the entities' names, such as `BookToBook`.
+  /// The mapping's name, unique in its model. If it is nil, the name consists of the entities' names, such as `BookToBook`.
   public var name: String!
-  /// The kind.
+  /// The kind of the mapping.
   public var mappingType = NSEntityMappingType.undefinedEntityMappingType
-  /// The name of the older entity; nil for a mapping that adds one.
+  /// The name of the source entity; nil for a mapping that adds one.
   public var sourceEntityName: String?
-  /// The version hash of the older entity; nil for any.
+  /// The version hash of the source entity; nil for any.
   public var sourceEntityVersionHash: Data?
-  /// The name of the newer entity; nil for a mapping that removes one.
+  /// The name of the destination entity; nil for a mapping that removes one.
   public var destinationEntityName: String?
-  /// The version hash of the newer entity; nil for any.
+  /// The version hash of the destination entity; nil for any.
   public var destinationEntityVersionHash: Data?
-  /// The attributes of the newer objects.
+  /// The mappings of the destination's attributes.
   public var attributeMappings: [NSPropertyMapping]?
-  /// The relationships of the newer objects; they are set when all objects have been made.
+  /// The mappings of the destination's relationships. They are set after all objects have been created.
   public var relationshipMappings: [NSPropertyMapping]?
-  /// Which older objects are mapped; nil for all of the entity. It is
-  /// `FUNCTION($manager, "fetchRequestForSourceEntityNamed:predicateString:", "Book", "pages > 10")`, alone or as what `FETCH` is asked with; another one stops
-  /// the migration.
+  /// The source objects to map; nil for all objects of the entity.
+  ///
+  /// The expression is `FUNCTION($manager, "fetchRequestForSourceEntityNamed:predicateString:", "Book", "pages > 10")`, alone or as the
+  /// argument of `FETCH`. Any other expression stops the migration.
   public var sourceExpression: NSExpression?
-  /// Notes of the application, for its policies.
+  /// The application's own information, for its policies.
   public var userInfo: [AnyHashable: Any]?
-  /// The name of the class of the policy, with its module before it: what `NSStringFromClass` gives. Nil for ``NSEntityMigrationPolicy`` itself.
+  /// The name of the policy's class including its module, as returned by `NSStringFromClass`; nil for ``NSEntityMigrationPolicy`` itself.
   public var entityMigrationPolicyClassName: String?
 
-  /// A mapping that names nothing yet.
+  /// Creates an empty mapping.
   public override init() {}
 
   package init(_ mapping: EntityMapping) {
@@ -79,10 +79,10 @@ open class NSEntityMapping: NSObject {
     userInfo = mapping.userInfo.isEmpty ? nil : mapping.userInfo
   }
 
-  /// The name, also where none was given.
+  /// The name, or the default name if none is set.
   final var knownName: String { name ?? [sourceEntityName, destinationEntityName].compactMap { $0 }.joined(separator: "To") }
 
-  /// What the mapping consists of, to tell whether it was changed.
+  /// A description of the mapping, used to detect modifications.
   final var contents: [String] {
     func text(_ property: NSPropertyMapping) -> String { "\(property.name ?? "") \(property.isAsInferred)" }
     return [
@@ -91,9 +91,9 @@ open class NSEntityMapping: NSObject {
     ] + (attributeMappings ?? []).map(text) + [""] + (relationshipMappings ?? []).map(text)
   }
 
-  /// The mapping as a value, without its policy.
+  /// Returns the mapping as a value, without its policy.
   ///
-  /// - Throws: ``MappingModelError`` for an expression that is none.
+  /// - Throws: ``MappingModelError`` if an expression is invalid.
   final func value() throws -> EntityMapping {
     var mapping = EntityMapping(
       name: knownName, mappingType.value, from: sourceEntityName, to: destinationEntityName,
@@ -103,10 +103,10 @@ open class NSEntityMapping: NSObject {
     return mapping
   }
 
-  /// The condition of a source expression.
+  /// Returns the predicate of a source expression.
   private func sourceCondition(_ expression: NSExpression) throws -> FetchPredicate? {
     var value = try expression.outcome.get()
-    // `FETCH` is asked with the request, a context, and whether objects are counted.
+    // The arguments of `FETCH` are the request, a context, and whether to count the objects.
     if case .function(let name, let arguments) = value, name.lowercased().hasPrefix("fetch"), name != Self.requestFunction,
       let request = arguments.first
     {
@@ -121,24 +121,24 @@ open class NSEntityMapping: NSObject {
   private static let requestFunction = "fetchRequestForSourceEntityNamed:predicateString:"
 }
 
-/// Where the value of a property of a newer object comes from.
+/// A mapping of one property of the destination objects.
 ///
-/// Its expression knows `$source`, the older object, `$manager` and `$entityPolicy`: `FUNCTION($entityPolicy, "name", …)` is what
-/// ``NSEntityMigrationPolicy/value(ofFunction:arguments:manager:)`` answers, and
-/// `FUNCTION($manager, "destinationInstancesForEntityMappingNamed:sourceInstances:", "BookToBook", $source.books)` what a mapping made of objects.
+/// Its expression can use the variables `$source` (the source object), `$manager` and `$entityPolicy`. `FUNCTION($entityPolicy, "name", …)`
+/// calls ``NSEntityMigrationPolicy/value(ofFunction:arguments:manager:)``. `FUNCTION($manager,
+/// "destinationInstancesForEntityMappingNamed:sourceInstances:", "BookToBook", $source.books)` returns the objects that a mapping created.
 open class NSPropertyMapping: NSObject {
-  /// The name of the property in the newer entity.
+  /// The name of the destination property.
   public var name: String?
-  /// What computes the value; nil leaves the property as it is, unless inference has found where its value comes from.
+  /// The expression for the value. If it is nil, the property is left unchanged, unless inference found its source.
   public var valueExpression: NSExpression? {
     didSet { inferred = nil }
   }
-  /// Notes of the application.
+  /// The application's own information.
   public var userInfo: [AnyHashable: Any]?
-  /// What inference has found, which need not be an expression.
+  /// The inferred mapping, which need not be an expression.
   private var inferred: PropertyMapping?
 
-  /// A mapping that names nothing yet.
+  /// Creates an empty mapping.
   public override init() {}
 
   package init(_ mapping: PropertyMapping) {
@@ -147,10 +147,10 @@ open class NSPropertyMapping: NSObject {
     inferred = mapping
   }
 
-  /// Whether inference has made the mapping, and nothing has changed it.
+  /// Whether the mapping was inferred and not modified.
   final var isAsInferred: Bool { inferred.map { $0.name == name } ?? false }
 
-  /// The mapping as a value; nil where nothing is to be set.
+  /// Returns the mapping as a value; nil if it sets nothing.
   func value(in mapping: String) throws -> PropertyMapping? {
     if let inferred, inferred.name == name { return inferred }
     guard let valueExpression else { return nil }
@@ -159,7 +159,7 @@ open class NSPropertyMapping: NSObject {
   }
 }
 
-/// What is wrong with a mapping model.
+/// The errors of an invalid mapping model.
 enum MappingModelError: LocalizedError, NumberedError {
   case sourceExpression(mapping: String)
   case propertyWithoutName(mapping: String)

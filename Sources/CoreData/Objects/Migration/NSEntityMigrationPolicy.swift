@@ -1,63 +1,63 @@
-// NSEntityMigrationPolicy: the steps of an entity mapping, for subclasses to change.
 public import Foundation
 import ObjectContext
 
-/// The name of the variable of the migration manager in the expressions of property mappings.
+/// The variable of the migration manager in expressions of property mappings.
 public let NSMigrationManagerKey = "manager"
-/// The name of the variable of the older object in the expressions of property mappings.
+/// The variable of the source object in expressions of property mappings.
 public let NSMigrationSourceObjectKey = "source"
-/// The name of the variable of the newer object in the expressions of property mappings. It is not there: a value is computed before it is set.
+/// The variable of the destination object in expressions of property mappings. Not supported: a value is computed before it is set.
 public let NSMigrationDestinationObjectKey = "destination"
-/// The name of the variable of the entity mapping in the expressions of property mappings. It is not there.
+/// The variable of the entity mapping in expressions of property mappings. Not supported.
 public let NSMigrationEntityMappingKey = "entityMapping"
-/// The name of the variable of the property mapping in the expressions of property mappings. It is not there.
+/// The variable of the property mapping in expressions of property mappings. Not supported.
 public let NSMigrationPropertyMappingKey = "propertyMapping"
-/// The name of the variable of the policy in the expressions of property mappings.
+/// The variable of the policy in expressions of property mappings.
 public let NSMigrationEntityPolicyKey = "entityPolicy"
 
-/// The steps of an entity mapping. A subclass changes those that are to differ; its name is ``NSEntityMapping/entityMigrationPolicyClassName``.
+/// The steps of an entity mapping. Subclasses override individual steps; ``NSEntityMapping/entityMigrationPolicyClassName`` names the
+/// subclass.
 ///
-/// One object does all steps of a mapping. What it throws calls the migration off; the store is then as it was. Objects are saved and let go in batches: keep
-/// IDs, not objects.
+/// One instance runs all steps of a mapping. An error thrown by a step cancels the migration and leaves the store unchanged. Objects are
+/// saved and released in batches, so keep IDs instead of objects.
 open class NSEntityMigrationPolicy: NSObject {
-  /// Makes a policy; called once for each mapping of a migration.
+  /// Creates a policy. Called once for each mapping of a migration.
   public required override init() {}
 
-  /// Called before the first object of the mapping is made. This implementation does nothing.
+  /// Called before the first object of the mapping is created. The default implementation does nothing.
   ///
-  /// - Throws: What stops the migration.
+  /// - Throws: An error that stops the migration.
   open func begin(_ mapping: NSEntityMapping, with manager: NSMigrationManager) throws {}
 
-  /// Makes the newer objects of an older one, with their attributes, and has the manager note what was made of what. This implementation makes one object, by
-  /// the attribute mappings.
+  /// Creates the destination objects of a source object, sets their attributes and associates them with the source object in the manager.
+  /// The default implementation creates one object by the attribute mappings.
   ///
   /// - Parameters:
-  ///   - sInstance: The older object.
-  ///   - mapping: The entity mapping at work.
-  ///   - manager: What the migration knows.
-  /// - Throws: What stops the migration.
+  ///   - sInstance: The source object.
+  ///   - mapping: The current entity mapping.
+  ///   - manager: The migration manager.
+  /// - Throws: An error that stops the migration.
   open func createDestinationInstances(
     forSource sInstance: NSManagedObject, in mapping: NSEntityMapping, manager: NSMigrationManager
   ) throws {
     let work = try manager.work(on: mapping)
     var value = work.mapping
-    // Whoever calls this from a policy of his own wants the object made.
+    // A policy of the application that calls this method expects the object to be created.
     if value.mappingType == .custom { value.mappingType = .transform }
     try EntityMigrationPolicy().createDestinationInstances(forSource: sInstance, in: value, manager: work.manager)
   }
 
-  /// Called after the last object of the mapping was made. This implementation does nothing.
+  /// Called after the last object of the mapping was created. The default implementation does nothing.
   ///
-  /// - Throws: What stops the migration.
+  /// - Throws: An error that stops the migration.
   open func endInstanceCreation(forMapping mapping: NSEntityMapping, manager: NSMigrationManager) throws {}
 
-  /// Sets the relationships of a newer object, by the relationship mappings.
+  /// Sets the relationships of a destination object by the relationship mappings.
   ///
   /// - Parameters:
-  ///   - dInstance: The newer object.
-  ///   - mapping: The entity mapping at work.
-  ///   - manager: What the migration knows.
-  /// - Throws: What stops the migration.
+  ///   - dInstance: The destination object.
+  ///   - mapping: The current entity mapping.
+  ///   - manager: The migration manager.
+  /// - Throws: An error that stops the migration.
   open func createRelationships(
     forDestination dInstance: NSManagedObject, in mapping: NSEntityMapping, manager: NSMigrationManager
   ) throws {
@@ -65,41 +65,42 @@ open class NSEntityMigrationPolicy: NSObject {
     try EntityMigrationPolicy().createRelationships(forDestination: dInstance, in: work.mapping, manager: work.manager)
   }
 
-  /// Called after the relationships of the last object were set. This implementation does nothing.
+  /// Called after the relationships of the last object were set. The default implementation does nothing.
   ///
-  /// - Throws: What stops the migration.
+  /// - Throws: An error that stops the migration.
   open func endRelationshipCreation(forMapping mapping: NSEntityMapping, manager: NSMigrationManager) throws {}
 
-  /// Called when all objects and relationships are there: throw what is wrong with them. This implementation finds nothing wrong.
+  /// Validates the result after all objects and relationships were created. The default implementation does nothing.
   ///
-  /// - Throws: What is wrong.
+  /// - Throws: A validation error.
   open func performCustomValidation(forMapping mapping: NSEntityMapping, manager: NSMigrationManager) throws {}
 
-  /// Called at the end of the mapping. This implementation does nothing.
+  /// Called at the end of the mapping. The default implementation does nothing.
   ///
-  /// - Throws: What stops the migration.
+  /// - Throws: An error that stops the migration.
   open func end(_ mapping: NSEntityMapping, manager: NSMigrationManager) throws {}
 
-  /// What `FUNCTION($entityPolicy, "name", …)` is in the expression of a property mapping. Not of Core Data, which calls a method of the name: Swift cannot.
+  /// Returns the value of `FUNCTION($entityPolicy, "name", …)` in the expression of a property mapping. Core Data calls the Objective-C
+  /// method with that name instead.
   ///
   /// - Parameters:
   ///   - name: The function's name.
-  ///   - arguments: The values of the arguments: Swift values, objects, arrays of objects.
-  ///   - manager: What the migration knows.
-  /// - Throws: ``StoreError``: there is no function unless a subclass knows it.
+  ///   - arguments: The argument values: Swift values, objects, arrays of objects.
+  ///   - manager: The migration manager.
+  /// - Throws: ``StoreError``, unless a subclass implements the function.
   open func value(ofFunction name: String, arguments: [Any?], manager: NSMigrationManager) throws -> Any? {
     try EntityMigrationPolicy().value(ofFunction: name, arguments: arguments, manager: manager.work(on: nil).manager)
   }
 
-  /// The class of a name; nil where there is none below this one.
+  /// Returns the policy class with a name; nil if there is no such subclass.
   static func type(named name: String) -> NSEntityMigrationPolicy.Type? {
-    // `NSClassFromString` knows classes with their modules only.
+    // `NSClassFromString` requires the module name.
     let names = name.contains(".") ? [name] : EntityClassRegistry.moduleNames.map { "\($0).\(name)" }
     return names.lazy.compactMap { NSClassFromString($0) as? NSEntityMigrationPolicy.Type }.first
   }
 }
 
-/// Hands the steps of a mapping to an ``NSEntityMigrationPolicy``.
+/// Calls an ``NSEntityMigrationPolicy`` for the steps of a mapping.
 final class MigrationPolicyFace: EntityMigrationPolicy {
   private struct Face {
     let policy: NSEntityMigrationPolicy
@@ -114,7 +115,7 @@ final class MigrationPolicyFace: EntityMigrationPolicy {
     face = Face(policy: policy.init(), mapping: mapping, manager: manager)
   }
 
-  /// Does a step, unless the migration was called off.
+  /// Runs a step, unless the migration was canceled.
   private func step(_ manager: MigrationManager, _ body: (Face) throws -> Void) throws {
     guard let face else { return }
     try face.manager.begin(manager)
@@ -131,7 +132,7 @@ final class MigrationPolicyFace: EntityMigrationPolicy {
   ) throws {
     try step(manager) { face in
       guard let source = source as? NSManagedObject else { return }
-      // A policy that is none of the application's makes nothing of a mapping that is all the policy's.
+      // Without a custom policy, a custom mapping creates no objects.
       if mapping.mappingType == .custom, type(of: face.policy) == NSEntityMigrationPolicy.self { return }
       try face.policy.createDestinationInstances(forSource: source, in: face.mapping, manager: face.manager)
     }

@@ -1,46 +1,46 @@
-// NSMappingModel: how the rows of one model become those of another, as an object.
 public import Foundation
 package import ObjectContext
 import ObjectModel
 
-/// How the objects of one model become those of another.
+/// A mapping of the objects of one model to those of another.
 ///
-/// Nothing is inferred beside it: an entity that no mapping leads to is empty afterwards.
+/// Nothing is inferred in addition: an entity without a mapping is empty afterward.
 open class NSMappingModel: NSObject {
-  /// The mappings, in the order in which they are run.
+  /// The entity mappings, in order of execution.
   public var entityMappings: [NSEntityMapping]! = []
 
-  /// A mapping model without mappings.
+  /// Creates an empty mapping model.
   public override init() {}
 
   package init(_ mapping: MappingModel) { entityMappings = mapping.entityMappings.map(NSEntityMapping.init) }
 
-  /// The models that the mapping was inferred for, and what it was then.
+  /// The models for which the mapping was inferred, and its initial contents.
   private var inference: (source: ManagedObjectModel, destination: ManagedObjectModel, contents: [String])?
 
-  /// Whether the mapping model is still what inference has made of two models: the store can migrate its tables without making objects then.
+  /// Returns whether the mapping model is unmodified since it was inferred for two models. The store can then migrate its tables without
+  /// creating objects.
   ///
   /// - Parameters:
-  ///   - source: The model of the store.
-  ///   - destination: The model that the store is to have.
+  ///   - source: The store's model.
+  ///   - destination: The model to migrate to.
   func isAsInferred(from source: NSManagedObjectModel, to destination: NSManagedObjectModel) -> Bool {
     guard let inference else { return false }
     return inference.source == source.model && inference.destination == destination.model
       && inference.contents == (entityMappings ?? []).flatMap(\.contents)
   }
 
-  /// The mapping model in a file: only Apple's tools make such files, and there are none.
+  /// Returns nil: only Apple's tools create mapping model files, which are not supported.
   ///
   /// - Parameter url: The file.
   /// - Returns: nil.
   public convenience init?(contentsOf url: URL?) { nil }
 
-  /// The mapping model among the resources of bundles: only Apple's tools make such files, and there are none.
+  /// Returns nil: only Apple's tools create mapping model files, which are not supported.
   ///
   /// - Parameters:
   ///   - bundles: The bundles.
-  ///   - sourceModel: The model of the store.
-  ///   - destinationModel: The model that the store is to have.
+  ///   - sourceModel: The store's model.
+  ///   - destinationModel: The model to migrate to.
   /// - Returns: nil.
   public convenience init?(
     from bundles: [Bundle]?, forSourceModel sourceModel: NSManagedObjectModel?, destinationModel: NSManagedObjectModel?
@@ -48,9 +48,9 @@ open class NSMappingModel: NSObject {
     nil
   }
 
-  /// What inference makes of two models.
+  /// Infers the mapping between two models.
   ///
-  /// - Throws: `NSError` where it cannot tell.
+  /// - Throws: `NSError` if the mapping cannot be inferred.
   public class func inferredMappingModel(
     forSourceModel sourceModel: NSManagedObjectModel, destinationModel: NSManagedObjectModel
   ) throws -> NSMappingModel {
@@ -62,7 +62,7 @@ open class NSMappingModel: NSObject {
     }
   }
 
-  /// The mappings by their names.
+  /// The entity mappings by name.
   public var entityMappingsByName: [String: NSEntityMapping] {
     Dictionary((entityMappings ?? []).map { ($0.knownName, $0) }) { first, _ in first }
   }

@@ -1,4 +1,3 @@
-// NSMigrationManager: migrations of stores from one file to another, as objects.
 public import Foundation
 import ObjectContext
 import ObjectModel
@@ -6,57 +5,59 @@ import ObjectStore
 import SQLCipherStore
 import Synchronization
 
-/// Takes a store from one model to another, into a file of its own.
+/// A migration of a store from one model to another, into a separate file.
 open class NSMigrationManager: NSObject {
-  /// The model of the store.
+  /// The store's model.
   public let sourceModel: NSManagedObjectModel
-  /// The model that the store is to have.
+  /// The model to migrate to.
   public let destinationModel: NSManagedObjectModel
-  /// The mapping model at work; nil before the first migration.
+  /// The current mapping model; nil before the first migration.
   public private(set) var mappingModel: NSMappingModel!
-  /// Notes of the application.
+  /// The application's own information.
   public var userInfo: [AnyHashable: Any]? {
-    // Read and set as a whole: a note may be made of another one in one statement.
+    // Read and written as a whole: one statement may derive an entry from another one.
     get { notes }
     set { notes = newValue }
   }
   private var notes: [AnyHashable: Any]?
-  /// Whether the store migrates its tables itself by an inferred mapping model that was not changed, which makes no objects and is faster. Such a migration is one step:
-  /// a cancellation takes effect at its end, and the functions that associate objects are not called.
+  /// Whether the store itself migrates its tables by an unmodified inferred mapping model.
+  ///
+  /// This is faster and creates no objects. Such a migration is a single step: a cancellation takes effect at its end, and the methods that
+  /// associate objects are not called.
   public var usesStoreSpecificMigrationManager = true
   private var work: Work?
   private let shared = Shared()
 
-  /// A migration under way.
+  /// The state of a running migration.
   private struct Work {
     let manager: MigrationManager
     let source: NSManagedObjectContext
     let destination: NSManagedObjectContext
   }
 
-  /// What other threads ask and say.
+  /// The state shared with other threads.
   private final class Shared: Sendable {
     let progress = Mutex<Float>(0)
     let cancellation = Mutex<(any Error)?>(nil)
   }
 
-  /// A manager for two models.
+  /// Creates a manager for two models.
   public init(sourceModel: NSManagedObjectModel, destinationModel: NSManagedObjectModel) {
     (self.sourceModel, self.destinationModel) = (sourceModel, destinationModel)
   }
 
   // MARK: Migrating
 
-  /// Copies a store and takes the copy to the other model. The store itself stays as it is, and must not be open.
+  /// Copies a store and migrates the copy. The source store remains unchanged and must not be open.
   ///
   /// - Parameters:
-  ///   - sourceURL: Where the store lies.
-  ///   - sourceStoreType: Its kind.
-  ///   - sourceOptions: What else there is to say of it, such as its key.
-  ///   - mappings: How its objects become those of the other model; nil for what inference makes of it.
-  ///   - destinationURL: Where the copy will lie.
-  ///   - destinationStoreType: Its kind.
-  ///   - destinationOptions: What else there is to say of it.
+  ///   - sourceURL: The store's URL.
+  ///   - sourceStoreType: The store's type.
+  ///   - sourceOptions: The options of the store, such as its key.
+  ///   - mappings: The mapping model; nil to infer it.
+  ///   - destinationURL: The URL of the copy.
+  ///   - destinationStoreType: The type of the copy.
+  ///   - destinationOptions: The options of the copy.
   /// - Throws: `NSError`.
   open func migrateStore(
     from sourceURL: URL, sourceType sourceStoreType: String, options sourceOptions: [AnyHashable: Any]? = nil,
@@ -67,7 +68,7 @@ open class NSMigrationManager: NSObject {
     defer { work = nil }
     try CoreDataError.translating {
       let source = try NSPersistentStoreDescription(sourceStoreType, sourceURL, sourceOptions).value()
-      // Without a key of its own the destination gets that of the source.
+      // Without a key of its own, the destination uses the source's key.
       let hasKey = destinationOptions?[NSPersistentStoreEncryptionKeyOption] != nil
       var destination = try NSPersistentStoreDescription(destinationStoreType, destinationURL, destinationOptions).value(needsKey: hasKey)
       let coordinator = try PersistentStoreCoordinator(managedObjectModel: destinationModel.model)
@@ -91,7 +92,7 @@ open class NSMigrationManager: NSObject {
           try coordinator.remove(try await coordinator.addPersistentStore(with: migrated))
           if let error = shared.cancellation.withLock({ $0 }) { throw error }
         } catch {
-          // A copy that has not got to the other model is no store of it.
+          // A copy whose migration failed does not have the destination model.
           try? await coordinator.destroyPersistentStore(with: target)
           // The migration wraps the error that canceled it.
           throw shared.cancellation.withLock { $0 } ?? error
@@ -101,16 +102,17 @@ open class NSMigrationManager: NSObject {
     }
   }
 
-  /// Copies a store and takes the copy to the other model: see ``migrateStore(from:sourceType:options:with:toDestinationURL:destinationType:destinationOptions:)``.
+  /// Copies a store and migrates the copy: see
+  /// ``migrateStore(from:sourceType:options:with:toDestinationURL:destinationType:destinationOptions:)``.
   ///
   /// - Parameters:
-  ///   - sourceURL: Where the store lies.
-  ///   - sourceType: Its kind.
-  ///   - sourceOptions: What else there is to say of it, such as its key.
-  ///   - mappings: How its objects become those of the other model.
-  ///   - destinationURL: Where the copy will lie.
-  ///   - destinationType: Its kind.
-  ///   - destinationOptions: What else there is to say of it.
+  ///   - sourceURL: The store's URL.
+  ///   - sourceType: The store's type.
+  ///   - sourceOptions: The options of the store, such as its key.
+  ///   - mappings: The mapping model.
+  ///   - destinationURL: The URL of the copy.
+  ///   - destinationType: The type of the copy.
+  ///   - destinationOptions: The options of the copy.
   /// - Throws: `NSError`.
   public func migrateStore(
     from sourceURL: URL, type sourceType: NSPersistentStore.StoreType, options sourceOptions: [AnyHashable: Any]? = nil,
@@ -124,8 +126,8 @@ open class NSMigrationManager: NSObject {
 
   /// Returns the description of the copy.
   ///
-  /// The copy keeps the key file of the store if the destination's key opens the store: all of the store's keys open the copy then, and the application may move the
-  /// database file alone to the place of the store, next to the key file there.
+  /// The copy keeps the store's key file if the destination's key opens the store. All of the store's keys then open the copy, and the
+  /// application may move only the database file to the store's location, next to the key file there.
   private static func target(
     _ destination: PersistentStoreDescription, _ options: [AnyHashable: Any]?, _ source: PersistentStoreDescription
   ) throws -> PersistentStoreDescription {
@@ -141,7 +143,7 @@ open class NSMigrationManager: NSObject {
     return target
   }
 
-  /// A mapping model as the one stage of a migration, with the application's policies.
+  /// Returns a mapping model, with the application's policies, as the single stage of a migration.
   private func stage(_ mappings: NSMappingModel) throws -> CustomMigrationStage {
     let mapped = try (mappings.entityMappings ?? []).map { mapping in
       mapping.name = mapping.knownName
@@ -153,7 +155,7 @@ open class NSMigrationManager: NSObject {
         }
         policy = found
       }
-      // The migration's thread makes it, and this one waits.
+      // The migration's thread creates the policy while this thread waits.
       let lent = Lent(value: (mapping: mapping, manager: self))
       value.makePolicy = { [policy] in MigrationPolicyFace(policy, lent.value.mapping, lent.value.manager) }
       return value
@@ -165,20 +167,20 @@ open class NSMigrationManager: NSObject {
     return stage
   }
 
-  /// Forgets what the last migration has made of what.
+  /// Removes the associations of the last migration.
   open func reset() {
     work = nil
     shared.progress.withLock { $0 = 0 }
     shared.cancellation.withLock { $0 = nil }
   }
 
-  // MARK: At work
+  // MARK: Running migration
 
-  /// The migration has begun, or goes on.
+  /// Called when the migration begins or continues.
   func begin(_ manager: MigrationManager) throws {
     try checkCancellation()
     if work?.manager === manager { return }
-    // Objects of the standard policy are associated by this manager too, since subclasses override the function.
+    // This manager also associates the objects of the default policy, since subclasses may override the method.
     manager.associating = { [weak self] source, destination, mapping in
       guard let self, let source = source as? NSManagedObject, let destination = destination as? NSManagedObject,
         let mapping = mappingModel?.entityMappingsByName[mapping.name]
@@ -191,7 +193,7 @@ open class NSMigrationManager: NSObject {
       destination: NSManagedObjectContext(adopting: manager.destinationContext, model: destinationModel))
   }
 
-  /// The migration under way, and a mapping of it.
+  /// Returns the running migration and one of its mappings.
   func work(on mapping: NSEntityMapping?) throws -> (manager: MigrationManager, mapping: EntityMapping) {
     guard let manager = work?.manager,
       let value = mapping.map({ mapping in manager.mappingModel.entityMappingsByName[mapping.knownName] }) ?? manager.currentEntityMapping
@@ -199,36 +201,36 @@ open class NSMigrationManager: NSObject {
     return (manager, value)
   }
 
-  /// The mapping whose objects or relationships are being made.
+  /// The mapping whose objects or relationships are being created.
   public var currentEntityMapping: NSEntityMapping {
     work?.manager.currentEntityMapping.flatMap { mappingModel?.entityMappingsByName[$0.name] } ?? NSEntityMapping()
   }
-  /// The part of the work that is done, from 0 to 1.
+  /// The progress of the migration, from 0 to 1.
   public var migrationProgress: Float { shared.progress.withLock { $0 } }
-  /// The older objects; a context without stores where no migration is under way.
+  /// The context of the source objects; a context without stores if no migration is running.
   public var sourceContext: NSManagedObjectContext {
     work?.source ?? NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
   }
-  /// The newer objects; a context without stores where no migration is under way.
+  /// The context of the destination objects; a context without stores if no migration is running.
   public var destinationContext: NSManagedObjectContext {
     work?.destination ?? NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
   }
 
-  /// The older entity of a mapping.
+  /// Returns the source entity of a mapping.
   public func sourceEntity(for mEntity: NSEntityMapping) -> NSEntityDescription? {
     mEntity.sourceEntityName.flatMap { sourceModel.entitiesByName[$0] }
   }
-  /// The newer entity of a mapping.
+  /// Returns the destination entity of a mapping.
   public func destinationEntity(for mEntity: NSEntityMapping) -> NSEntityDescription? {
     mEntity.destinationEntityName.flatMap { destinationModel.entitiesByName[$0] }
   }
 
-  /// Notes that a newer object was made of an older one by a mapping. What goes wrong calls the migration off.
+  /// Associates a destination object with the source object that a mapping created it from. An error cancels the migration.
   ///
   /// - Parameters:
-  ///   - sourceInstance: The older object.
-  ///   - destinationInstance: The newer object.
-  ///   - entityMapping: The entity mapping that made it.
+  ///   - sourceInstance: The source object.
+  ///   - destinationInstance: The destination object.
+  ///   - entityMapping: The entity mapping.
   open func associate(
     sourceInstance: NSManagedObject, withDestinationInstance destinationInstance: NSManagedObject, for entityMapping: NSEntityMapping
   ) {
@@ -239,11 +241,12 @@ open class NSMigrationManager: NSObject {
     }
   }
 
-  /// The newer objects that a mapping made of older ones, in their order. A name that is no mapping's calls the migration off.
+  /// Returns the destination objects that a mapping created from source objects, in their order. An unknown mapping name cancels the
+  /// migration.
   ///
   /// - Parameters:
   ///   - mappingName: The mapping's name.
-  ///   - sourceInstances: The older objects; nil for all.
+  ///   - sourceInstances: The source objects; nil for all.
   open func destinationInstances(
     forEntityMappingName mappingName: String, sourceInstances: [NSManagedObject]?
   ) -> [NSManagedObject] {
@@ -253,11 +256,11 @@ open class NSMigrationManager: NSObject {
     }
   }
 
-  /// The older objects that newer ones were made of by a mapping. A name that is no mapping's calls the migration off.
+  /// Returns the source objects from which a mapping created destination objects. An unknown mapping name cancels the migration.
   ///
   /// - Parameters:
   ///   - mappingName: The mapping's name.
-  ///   - destinationInstances: The newer objects; nil for all.
+  ///   - destinationInstances: The destination objects; nil for all.
   open func sourceInstances(
     forEntityMappingName mappingName: String, destinationInstances: [NSManagedObject]?
   ) -> [NSManagedObject] {
@@ -274,10 +277,10 @@ open class NSMigrationManager: NSObject {
     }
   }
 
-  /// Calls the migration off, from any thread: it ends before the next object, and throws the error.
+  /// Cancels the migration from any thread. It ends before the next object and throws the error.
   open func cancelMigrationWithError(_ error: any Error) { shared.cancellation.withLock { $0 = $0 ?? error } }
 
-  /// Throws once the migration was called off.
+  /// Throws the cancellation error if the migration was canceled.
   func checkCancellation() throws {
     if let error = shared.cancellation.withLock({ $0 }) { throw error }
   }

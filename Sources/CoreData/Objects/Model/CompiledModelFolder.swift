@@ -1,19 +1,19 @@
-// CompiledModelFolder: a bundle of versions as the folder that Apple's tools make of it, for sources that read its files.
 import Foundation
 import ObjectModel
 import Synchronization
 
-/// A bundle of versions as the folder that Apple's tools make of it: one file for each version, and `VersionInfo.plist`.
+/// The compiled folder of a model bundle as Apple's tools create it, for sources that read its files: one file for each version, and
+/// `VersionInfo.plist`.
 ///
-/// Migrators read the names of the versions from that list or from the folder. The folder is in the user's folder for caches, named by a hash of the bundle's contents,
-/// and is written the first time that a source asks for it. Its `.mom` files are the versions' XML files.
+/// Migrators read the version names from that list or from the folder. The folder is stored in the user's cache directory, named by a hash
+/// of the bundle's contents, and created when first requested. Its `.mom` files are the versions' XML files.
 enum CompiledModelFolder {
   private static let known = Mutex<[String: URL]>([:])
   private static let list = "VersionInfo.plist"
   private static let currentVersionKey = "NSManagedObjectModel_CurrentVersionName"
   private static let hashesKey = "NSManagedObjectModel_VersionHashes"
 
-  /// Returns the folder of a bundle, and writes it if it is missing.
+  /// Returns the folder of a bundle; creates it if it is missing.
   ///
   /// - Parameter bundle: An `.xcdatamodeld` bundle.
   /// - Returns: The folder; nil if the bundle cannot be read or the folder cannot be written.
@@ -27,8 +27,8 @@ enum CompiledModelFolder {
 
   /// Returns the file of the current version in a folder.
   ///
-  /// - Parameter folder: A folder of a bundle.
-  /// - Returns: The file; nil if the folder has no list of versions that names it.
+  /// - Parameter folder: The folder of a bundle.
+  /// - Returns: The file; nil if the folder has no version list that names it.
   static func current(of folder: URL) -> URL? {
     guard let data = try? Data(contentsOf: folder.appendingPathComponent(list)),
       let values = try? PropertyListSerialization.propertyList(from: data, format: nil) as? [String: Any],
@@ -48,7 +48,7 @@ enum CompiledModelFolder {
     let parent = models.appendingPathComponent(hash(contents, model.currentVersionName))
     let name = bundle.deletingPathExtension().lastPathComponent + ".momd"
     let folder = parent.appendingPathComponent(name)
-    // The list is written last, and the whole is renamed: a folder that exists is complete.
+    // The list is written last and the folder is renamed as a whole, so an existing folder is complete.
     if files.fileExists(atPath: folder.appendingPathComponent(list).path) { return folder }
     let stage = models.appendingPathComponent(".\(UUID().uuidString)")
     try files.createDirectory(at: stage.appendingPathComponent(name), withIntermediateDirectories: true)
@@ -58,14 +58,14 @@ enum CompiledModelFolder {
     let values: [String: Any] = [currentVersionKey: model.currentVersionName, hashesKey: hashes]
     try PropertyListSerialization.data(fromPropertyList: values, format: .xml, options: 0).write(
       to: stage.appendingPathComponent("\(name)/\(list)"))
-    // Another process may have written the same folder meanwhile.
+    // Another process may have created the folder in the meantime.
     if (try? files.moveItem(at: stage, to: parent)) == nil, !files.fileExists(atPath: folder.appendingPathComponent(list).path) {
       return nil
     }
     return folder
   }
 
-  /// A 64-bit FNV-1a hash of the versions' names and files and of the current version's name.
+  /// Returns a 64-bit FNV-1a hash of the versions' names and files and of the current version's name.
   private static func hash(_ contents: [(String, Data)], _ current: String) -> String {
     var hash: UInt64 = 0xcbf2_9ce4_8422_2325
     func add(_ bytes: some Sequence<UInt8>) {

@@ -1,16 +1,15 @@
-// DefaultValue: the default values of attributes as applications name them, and as models keep them.
 import Foundation
 import ObjectModel
 
-/// Default values of attributes.
+/// Converts default values of attributes between Core Data's and the model's representation.
 enum DefaultValue {
-  /// What a new object has, as a value of Swift; nil for none.
+  /// Returns the initial value of an attribute as a Swift value; nil if it has none.
   static func value(of attribute: AttributeDescription) -> Any? {
-    // A default that its transformer cannot read is none that an application could set.
+    // If the transformer cannot read a default, an application could not have set it.
     (try? AttributeConversion.untypedValue(of: attribute.defaultValue, attribute)) ?? nil
   }
 
-  /// A value as models keep it; what is none of the type is kept too, and told when the model is used.
+  /// Returns a value as stored in models. A value of another type is kept, and reported when the model is used.
   static func slot(of value: Any?, type: AttributeType) -> Slot {
     guard let value = AttributeConversion.unwrapped(value) else { return .null }
     let number = value as? NSNumber

@@ -1,13 +1,14 @@
-// ModelResources: models of a program under the names that Apple's tools give what they make of them.
 public import Foundation
 
 extension Bundle {
-  /// The resources with an extension, as URLs: on Linux they are `NSURL`s. For what Apple's tools make of models they are the models of the program.
+  /// Returns the URLs of the resources with an extension. On Linux, Foundation returns `NSURL`s.
+  ///
+  /// For the extensions of compiled models, the program's models are returned.
   ///
   /// - Parameters:
   ///   - ext: The extension.
   ///   - subpath: The folder.
-  /// - Returns: The resources; nil where there are none.
+  /// - Returns: The resources; nil if there are none.
   @_disfavoredOverload
   public func urls(forResourcesWithExtension ext: String?, subdirectory subpath: String?) -> [URL]? {
     let found: [NSURL]? = urls(forResourcesWithExtension: ext, subdirectory: subpath)
@@ -15,16 +16,19 @@ extension Bundle {
     return found == nil && urls.isEmpty ? nil : urls
   }
 
-  /// The resource of a name, where Foundation finds one. For what Apple's tools make of models (`momd`, `mom`) it is otherwise the model among the resources of the program's packages, whatever
-  /// bundle is asked: no file lies at its URL, and `NSManagedObjectModel(contentsOf:)` takes it.
+  /// Returns the URL of a resource.
   ///
-  /// What the plugin writes calls it.
+  /// If Foundation finds none and the extension is that of a compiled model (`momd`, `mom`), the method returns the URL of the model among
+  /// the resources of the program's packages, for any bundle. There is no file at that URL, but `NSManagedObjectModel(contentsOf:)` accepts
+  /// it.
+  ///
+  /// The code that the plugin generates calls this method.
   ///
   /// - Parameters:
   ///   - name: The name.
-  ///   - ext: Its extension; nil where the name has it.
+  ///   - ext: Its extension; nil if the name includes it.
   ///   - subpath: The folder; `Library.momd` for a version of a model.
-  /// - Returns: The URL; nil where there is nothing of that name.
+  /// - Returns: The URL; nil if there is no such resource.
   public func _resourceURL(forResource name: String?, withExtension ext: String?, subdirectory subpath: String?) -> URL? {
     if let found = url(forResource: name, withExtension: ext, subdirectory: subpath) { return found }
     guard let name else { return nil }
@@ -45,7 +49,7 @@ extension Bundle {
     _resourceURL(forResource: name, withExtension: ext, subdirectory: subpath)?.path
   }
 
-  /// Returns the paths of the resources with an extension, those of models included.
+  /// Returns the paths of the resources with an extension, including those of models.
   ///
   /// The code that the plugin generates calls this method.
   ///
@@ -59,9 +63,9 @@ extension Bundle {
   }
 }
 
-/// Models of a program under the names that Apple's tools give what they make of them.
+/// Finds the program's models by the names of their compiled files.
 enum ModelResources {
-  /// The file or folder that a model is read from, if its URL has the name of what Apple's tools make of it.
+  /// Returns the file or folder to read a model from, if its URL has the name of a compiled model.
   static func source(of url: URL) -> URL {
     switch url.pathExtension {
     case "momd":
@@ -77,7 +81,7 @@ enum ModelResources {
     }
   }
 
-  /// The URL of a model, or of a version of one in its bundle; nil where there is none.
+  /// Returns the URL of a model, or of a version in its bundle; nil if there is no such model.
   static func url(ofFile file: String, in subpath: String?) -> URL? {
     let asked = URL(fileURLWithPath: file)
     let bundle = subpath.flatMap { $0.isEmpty ? nil : URL(fileURLWithPath: $0) } ?? asked
@@ -95,7 +99,7 @@ enum ModelResources {
     return FileManager.default.fileExists(atPath: source(of: version).path) ? version : nil
   }
 
-  /// The URLs of all models, or of the versions of one in its bundle.
+  /// Returns the URLs of all models, or of the versions in a bundle.
   static func urls(withExtension ext: String?, in subpath: String?) -> [URL] {
     guard let subpath, !subpath.isEmpty else {
       return ext == "momd" ? ModelBundles.all(in: .main).filter { $0.pathExtension == "xcdatamodeld" }.map(compiled) : []
@@ -111,7 +115,7 @@ enum ModelResources {
     }
   }
 
-  /// The folder of a bundle's versions; if it cannot be written, a URL next to the bundle at which there is no file.
+  /// Returns the compiled folder of a bundle; if it cannot be written, a URL next to the bundle at which there is no file.
   private static func compiled(_ model: URL) -> URL {
     CompiledModelFolder.url(of: model) ?? model.deletingPathExtension().appendingPathExtension("momd")
   }

@@ -1,9 +1,8 @@
-// NSAttributeType: the types of attributes, and what deletions do, by Core Data's names and numbers.
 import ObjectModel
 
 /// The type of an attribute's values.
 public enum NSAttributeType: UInt, Sendable {
-  /// Not said; only transient attributes may have it.
+  /// Unspecified; allowed only for transient attributes.
   case undefinedAttributeType = 0
   /// `Int16`.
   case integer16AttributeType = 100
@@ -11,7 +10,7 @@ public enum NSAttributeType: UInt, Sendable {
   case integer32AttributeType = 200
   /// `Int64`.
   case integer64AttributeType = 300
-  /// `Decimal`, exactly.
+  /// `Decimal`, stored exactly.
   case decimalAttributeType = 400
   /// `Double`.
   case doubleAttributeType = 500
@@ -29,11 +28,11 @@ public enum NSAttributeType: UInt, Sendable {
   case UUIDAttributeType = 1100
   /// `URL`.
   case URIAttributeType = 1200
-  /// Any value that can be made bytes.
+  /// Any value that can be converted to data.
   case transformableAttributeType = 1800
-  /// The ID of an object. Sources name the case in their switches; a model with such an attribute has no type for it.
+  /// The ID of an object. Models cannot contain such attributes; the case exists for switch statements.
   case objectIDAttributeType = 2000
-  /// Several values under one name.
+  /// A composite of several values.
   case compositeAttributeType = 2100
 
   init(_ type: AttributeType) {
@@ -81,13 +80,13 @@ public enum NSAttributeType: UInt, Sendable {
 extension NSAttributeDescription {
   /// The type of an attribute's values, by its short name.
   public struct AttributeType: RawRepresentable, Hashable, Sendable {
-    /// The number.
+    /// The type's number.
     public let rawValue: UInt
-    /// A type of a number.
+    /// Creates a type from its number.
     public init(rawValue: UInt) { self.rawValue = rawValue }
     private init(_ type: NSAttributeType) { rawValue = type.rawValue }
 
-    /// Not said.
+    /// Unspecified.
     public static let undefined = AttributeType(.undefinedAttributeType)
     /// `Int16`.
     public static let integer16 = AttributeType(.integer16AttributeType)
@@ -95,7 +94,7 @@ extension NSAttributeDescription {
     public static let integer32 = AttributeType(.integer32AttributeType)
     /// `Int64`.
     public static let integer64 = AttributeType(.integer64AttributeType)
-    /// `Decimal`, exactly.
+    /// `Decimal`, stored exactly.
     public static let decimal = AttributeType(.decimalAttributeType)
     /// `Double`.
     public static let double = AttributeType(.doubleAttributeType)
@@ -113,30 +112,30 @@ extension NSAttributeDescription {
     public static let uuid = AttributeType(.UUIDAttributeType)
     /// `URL`.
     public static let uri = AttributeType(.URIAttributeType)
-    /// Any value that can be made bytes.
+    /// Any value that can be converted to data.
     public static let transformable = AttributeType(.transformableAttributeType)
-    /// The ID of an object, see ``NSAttributeType/objectIDAttributeType``.
+    /// The ID of an object; see ``NSAttributeType/objectIDAttributeType``.
     public static let objectID = AttributeType(.objectIDAttributeType)
-    /// Several values under one name.
+    /// A composite of several values.
     public static let composite = AttributeType(.compositeAttributeType)
   }
 
-  /// The type of the values; a number that is no type's counts as none.
+  /// The type of the values. Unknown numbers are treated as undefined.
   public final var type: AttributeType {
     get { AttributeType(rawValue: attributeType.rawValue) }
     set { attributeType = NSAttributeType(rawValue: newValue.rawValue) ?? .undefinedAttributeType }
   }
 }
 
-/// What a deletion does to the objects that a relationship leads to.
+/// The effect of a deletion on the objects of a relationship.
 public enum NSDeleteRule: UInt, Sendable {
-  /// Nothing.
+  /// The objects are left unchanged.
   case noActionDeleteRule
-  /// They lose their way back.
+  /// Their inverse relationships are cleared.
   case nullifyDeleteRule
-  /// They are deleted too.
+  /// The objects are deleted too.
   case cascadeDeleteRule
-  /// It is refused as long as there are any.
+  /// The deletion is denied while there are any objects.
   case denyDeleteRule
 
   init(_ rule: DeleteRule) {

@@ -1,17 +1,17 @@
-// NSCompositeAttributeDescription: attributes that are several values, as objects.
 public import Foundation
 import ObjectModel
 
-/// An attribute that is several values, each with a name: a dictionary, whose parts predicates and sort descriptors name by `home.city`.
+/// An attribute whose value is a dictionary of named elements. Predicates and sort descriptors refer to the elements by key paths such as
+/// `home.city`.
 public final class NSCompositeAttributeDescription: NSAttributeDescription {
-  /// The parts: attributes, other composites among them.
+  /// The elements: attributes and other composites.
   public var elements: [NSAttributeDescription] = []
-  /// The name that the model has for the kind of value, as it was read.
+  /// The name of the composite type in the model that was read.
   private let knownKind: String?
-  /// What the names of kinds begin with that have none yet: the entity, or the composite that this one is a part of.
+  /// The prefix for generated names of composite types: the entity, or the enclosing composite.
   private var surroundings: String?
 
-  /// A composite without a name and parts.
+  /// Creates an empty composite without a name.
   public override init() {
     knownKind = nil
     super.init()
@@ -21,13 +21,13 @@ public final class NSCompositeAttributeDescription: NSAttributeDescription {
   init(_ attribute: AttributeDescription, _ composites: [CompositeDescription]) {
     knownKind = attribute.compositeName
     super.init(attribute)
-    // A model that is to be checked yet may lead in circles.
+    // A model that was not validated may contain cycles.
     let others = composites.filter { $0.name != knownKind }
     let parts = composites.first { $0.name == knownKind }?.elements ?? []
     elements = parts.compactMap { NSPropertyDescription.make(.attribute($0), of: nil, others) as? NSAttributeDescription }
   }
 
-  /// The attribute by itself, as one that no entity has yet.
+  /// Returns a copy that belongs to no entity.
   public override func copy(with zone: NSZone? = nil) -> Any {
     var known: [CompositeDescription] = []
     note(in: &known)
@@ -42,7 +42,7 @@ public final class NSCompositeAttributeDescription: NSAttributeDescription {
     return .attribute(attribute)
   }
 
-  /// Writes what its parts are among a model's composites.
+  /// Adds the composite's definition to a model's composites.
   func note(in composites: inout [CompositeDescription]) {
     for case let part as NSCompositeAttributeDescription in elements {
       part.surroundings = kind

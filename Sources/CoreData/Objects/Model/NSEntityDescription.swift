@@ -1,46 +1,45 @@
-// NSEntityDescription: an entity as an object.
 public import Foundation
 package import ObjectModel
 
-/// An entity: a name, a class and properties. Once a coordinator uses its model, changes of it are not heeded.
+/// An entity: a name, a class and properties. Changes have no effect once a coordinator uses its model.
 public final class NSEntityDescription: NSObject, NSCopying, NSFetchRequestResult {
-  /// The model that the entity is of, which it does not hold; an empty one where it is of none.
+  /// The model of the entity, which is not retained; an empty model if it belongs to none.
   public var managedObjectModel: NSManagedObjectModel { model ?? NSManagedObjectModel() }
-  /// The model that the entity is of.
+  /// The model of the entity, if any.
   package private(set) weak var model: NSManagedObjectModel?
   /// The entity's name.
   public var name: String?
-  /// The name of the class of its objects.
+  /// The name of the class of the entity's objects.
   public var managedObjectClassName: String! = "NSManagedObject"
-  /// Whether there are objects of the entities below it only.
+  /// Whether only the subentities have objects.
   public var isAbstract = false
-  /// Its attributes, relationships and fetched properties.
+  /// The entity's attributes, relationships and fetched properties.
   public var properties: [NSPropertyDescription] = []
-  /// The entities below it.
+  /// The direct subentities.
   public var subentities: [NSEntityDescription] = []
-  /// Names of attributes, no two objects with the same values of which may be stored.
+  /// The uniqueness constraints, each an array of attribute names.
   public var uniquenessConstraints: [[Any]] = []
-  /// Its indexes.
+  /// The entity's indexes.
   public var indexes: [NSFetchIndexDescription] = []
-  /// What names an object where it is shown to be searched; nil for nothing.
+  /// The expression for an object's display name in search results, if any.
   public var coreSpotlightDisplayNameExpression: NSExpression?
-  /// Its notes.
+  /// The user info of the model.
   public var userInfo: [AnyHashable: Any]?
-  /// The name that it had in an older version of the model.
+  /// The entity's name in an earlier version of the model.
   public var renamingIdentifier: String?
-  /// What makes it another version without a change.
+  /// A string that changes the version hash without any other change.
   public var versionHashModifier: String?
   private var superentityName: String?
-  /// What the description was made of, with all that has no name here.
+  /// The value from which the description was created, including everything that has no counterpart here.
   private let original: EntityDescription
 
-  /// An entity without a name.
+  /// Creates an entity without a name.
   public override init() { original = EntityDescription(name: "") }
 
   /// - Parameters:
   ///   - entity: The entity as a value.
-  ///   - model: The model that has it; nil for none.
-  ///   - composites: The composites that the model knows.
+  ///   - model: The model of the entity; nil for none.
+  ///   - composites: The model's composites.
   package init(_ entity: EntityDescription, of model: NSManagedObjectModel?, _ composites: [CompositeDescription] = []) {
     original = entity
     self.model = model
@@ -58,14 +57,14 @@ public final class NSEntityDescription: NSObject, NSCopying, NSFetchRequestResul
     coreSpotlightDisplayNameExpression = entity.coreSpotlightDisplayNameExpression.map { NSExpression(format: $0) }
   }
 
-  /// The entity above it.
+  /// The superentity.
   public var superentity: NSEntityDescription? { superentityName.flatMap { model?.entitiesByName[$0] } }
 
-  /// Its attributes by their names, inherited ones included.
+  /// The attributes by name, including inherited ones.
   public var attributesByName: [String: NSAttributeDescription] { byName(NSAttributeDescription.self) }
-  /// Its relationships by their names, inherited ones included.
+  /// The relationships by name, including inherited ones.
   public var relationshipsByName: [String: NSRelationshipDescription] { byName(NSRelationshipDescription.self) }
-  /// Its properties by their names, inherited ones included.
+  /// The properties by name, including inherited ones.
   public var propertiesByName: [String: NSPropertyDescription] { byName(NSPropertyDescription.self) }
 
   private func byName<Property: NSPropertyDescription>(_ type: Property.Type) -> [String: Property] {
@@ -73,48 +72,48 @@ public final class NSEntityDescription: NSObject, NSCopying, NSFetchRequestResul
     return (superentity?.byName(type) ?? [:]).merging(own) { _, new in new }
   }
 
-  /// The entities below it by their names.
+  /// The subentities by name.
   public var subentitiesByName: [String: NSEntityDescription] {
     Dictionary(subentities.map { ($0.name ?? "", $0) }) { first, _ in first }
   }
 
-  /// What tells versions of the entity apart.
+  /// The hash that identifies the entity's version.
   public var versionHash: Data { model?.entityVersionHashesByName[name ?? ""] ?? Data() }
 
-  /// Whether it is another entity or lies below it.
+  /// Returns whether the entity is another entity or one of its subentities.
   public func isKindOf(entity other: NSEntityDescription) -> Bool {
     name == other.name || (superentity?.isKindOf(entity: other) ?? false)
   }
 
-  /// Its relationships to an entity.
+  /// Returns the entity's relationships to a destination entity.
   public func relationships(forDestination entity: NSEntityDescription) -> [NSRelationshipDescription] {
     relationshipsByName.values.filter { $0.destinationEntity?.name == entity.name }.sorted { $0.name < $1.name }
   }
 
-  /// Entities are equal where their names and properties are.
+  /// Returns whether both entities have the same name and properties.
   public override func isEqual(_ object: Any?) -> Bool {
     guard let other = object as? NSEntityDescription else { return false }
     return other === self || other.name == name && other.value == value
   }
-  /// The hash of the name.
+  /// A hash of the name.
   public override var hash: Int { (name ?? "").hashValue }
 
-  /// The entity with copies of its properties and of the entities below it, for a model that is being made.
+  /// Returns the entity with copies of its properties and subentities, for use in a new model.
   public func copy(with zone: NSZone? = nil) -> Any {
     let copy = NSEntityDescription(value, of: nil, composites)
     copy.subentities = subentities.compactMap { $0.copy() as? NSEntityDescription }
     return copy
   }
 
-  /// The class's name as `NSStringFromClass` has it, where the program has the class, and otherwise as the model has it.
+  /// Returns the class's name as `NSStringFromClass` returns it if the program contains the class; otherwise the model's name for it.
   private static func shownClassName(of entity: EntityDescription) -> String {
     guard let name = entity.managedObjectClassName else { return "NSManagedObject" }
     return EntityClassRegistry.type(named: name).map { NSStringFromClass($0) } ?? name
   }
 
-  // MARK: As values
+  // MARK: Values
 
-  /// The entity as a value, without those below it.
+  /// The entity as a value, without its subentities.
   package var value: EntityDescription {
     var entity = original
     entity.name = name ?? ""
@@ -130,7 +129,7 @@ public final class NSEntityDescription: NSObject, NSCopying, NSFetchRequestResul
     }
     entity.coreSpotlightDisplayNameExpression = coreSpotlightDisplayNameExpression?.description
     entity.superentityName = superentityName
-    // One without properties says nothing.
+    // A constraint without properties is ignored.
     entity.uniquenessConstraints = uniquenessConstraints.map { $0.compactMap { ($0 as? String) ?? ($0 as? NSPropertyDescription)?.name } }
       .filter { !$0.isEmpty }
     entity.userInfo = (userInfo ?? [:]).reduce(into: [:]) { notes, note in notes["\(note.key)"] = "\(note.value)" }
@@ -139,14 +138,14 @@ public final class NSEntityDescription: NSObject, NSCopying, NSFetchRequestResul
     return entity
   }
 
-  /// The composites that its properties are.
+  /// The composites of the entity's properties.
   private var composites: [CompositeDescription] {
     var known: [CompositeDescription] = []
     noteComposites(in: &known)
     return known
   }
 
-  /// Writes what the parts of its composites are among a model's.
+  /// Adds the definitions of the entity's composites to a model's.
   func noteComposites(in composites: inout [CompositeDescription]) {
     for case let property as NSCompositeAttributeDescription in properties {
       property.join(self)
@@ -154,7 +153,7 @@ public final class NSEntityDescription: NSObject, NSCopying, NSFetchRequestResul
     }
   }
 
-  /// Entities of a model, each with those below it.
+  /// Returns the entities of a model, each with its subentities.
   static func make(_ value: ManagedObjectModel, of model: NSManagedObjectModel) -> [NSEntityDescription] {
     let made = value.entities.map { NSEntityDescription($0, of: model, value.composites) }
     let byName = Dictionary(made.map { ($0.name ?? "", $0) }) { first, _ in first }
@@ -162,13 +161,13 @@ public final class NSEntityDescription: NSObject, NSCopying, NSFetchRequestResul
     return made
   }
 
-  /// The entity becomes one of a model.
+  /// Adds the entity to a model.
   func join(_ model: NSManagedObjectModel) {
     self.model = model
     for property in properties { property.join(self) }
   }
 
-  /// Entities and those below them, each once.
+  /// Returns the entities and their subentities, each once.
   static func flattened(_ entities: [NSEntityDescription]) -> [NSEntityDescription] {
     for entity in entities {
       for lower in entity.subentities { lower.superentityName = entity.name }

@@ -1,13 +1,12 @@
-// NSExpressionDescription: computed values of dictionary results as objects.
 import Foundation
 import ObjectModel
 import ObjectQuery
 
-/// A computed value of dictionary results, under a name.
+/// A named computed value in dictionary results.
 public final class NSExpressionDescription: NSPropertyDescription {
-  /// What is computed.
+  /// The expression to evaluate.
   public var expression: NSExpression?
-  /// The type of the values; the expression's own where it is ``NSAttributeType/undefinedAttributeType``.
+  /// The type of the values; ``NSAttributeType/undefinedAttributeType`` for the expression's own type.
   public var expressionResultType = NSAttributeType.undefinedAttributeType
   /// The type of the values, by its short name.
   public var resultType: NSAttributeDescription.AttributeType {
@@ -15,10 +14,10 @@ public final class NSExpressionDescription: NSPropertyDescription {
     set { expressionResultType = NSAttributeType(rawValue: newValue.rawValue) ?? .undefinedAttributeType }
   }
 
-  /// A computed value without a name.
+  /// Creates a description without a name.
   public override init() {}
 
-  /// The value by itself.
+  /// Returns a copy that belongs to no entity.
   public override func copy(with zone: NSZone? = nil) -> Any {
     let copy = NSExpressionDescription()
     (copy.name, copy.expression, copy.expressionResultType) = (name, expression, expressionResultType)

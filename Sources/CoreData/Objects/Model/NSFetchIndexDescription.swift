@@ -1,26 +1,25 @@
-// NSFetchIndexDescription: indexes of entities as objects.
 public import Foundation
 import ObjectModel
 
-/// How an index keeps an element.
+/// The structure of an index element.
 public enum NSFetchIndexElementType: UInt, Sendable {
-  /// In order.
+  /// A sorted B-tree.
   case binary
-  /// As intervals.
+  /// An R-tree of intervals.
   case rTree
 }
 
-/// An element of an index: a property.
+/// An element of an index.
 public final class NSFetchIndexElementDescription: NSObject, NSCopying {
-  /// The property.
+  /// The indexed property.
   public let property: NSPropertyDescription?
-  /// How the index keeps it.
+  /// The structure of the element.
   public var collationType: NSFetchIndexElementType
-  /// Whether the least comes first.
+  /// Whether the element is sorted in ascending order.
   public var isAscending = true
   private let original: FetchIndexElement
 
-  /// An element of a property.
+  /// Creates an element for a property.
   public init(property: NSPropertyDescription, collationType: NSFetchIndexElementType) {
     (self.property, self.collationType) = (property, collationType)
     original = FetchIndexElement(property: property.name)
@@ -38,10 +37,10 @@ public final class NSFetchIndexElementDescription: NSObject, NSCopying {
     (collationType, isAscending) = (other.collationType, other.isAscending)
   }
 
-  /// The element by itself.
+  /// Returns a copy that belongs to no index.
   public func copy(with zone: NSZone? = nil) -> Any { NSFetchIndexElementDescription(self) }
 
-  /// The index that it is an element of; nil where it is none of any.
+  /// The index of the element, if any.
   public internal(set) weak var indexDescription: NSFetchIndexDescription?
 
   /// The property's name; nil for an expression.
@@ -58,25 +57,25 @@ public final class NSFetchIndexElementDescription: NSObject, NSCopying {
 
 /// An index of an entity.
 public final class NSFetchIndexDescription: NSObject, NSCopying {
-  /// The name.
+  /// The index's name.
   public var name: String
-  /// The elements.
+  /// The elements of the index.
   public var elements: [NSFetchIndexElementDescription] {
     didSet { join() }
   }
-  /// Which objects the index is of; nil for all.
+  /// The predicate of a partial index; nil to index all objects.
   public var partialIndexPredicate: NSPredicate?
-  /// The entity that the index is of; nil for one that was made in code.
+  /// The entity of the index; nil if the index was created in code.
   public private(set) weak var entity: NSEntityDescription?
 
-  /// An index of elements.
+  /// Creates an index of elements.
   public init(name: String, elements: [NSFetchIndexElementDescription]?) {
     (self.name, self.elements) = (name, elements ?? [])
     super.init()
     join()
   }
 
-  /// The index by itself, with copies of its elements.
+  /// Returns a copy with copies of its elements, which belongs to no entity.
   public func copy(with zone: NSZone? = nil) -> Any {
     let copy = NSFetchIndexDescription(name: name, elements: elements.compactMap { $0.copy() as? NSFetchIndexElementDescription })
     copy.partialIndexPredicate = partialIndexPredicate

@@ -1,14 +1,13 @@
-// NSFetchedPropertyDescription: fetched properties as objects.
 import Foundation
 import ObjectModel
 
 /// A property that is what a request finds, which may name the object by `$FETCH_SOURCE`.
 public final class NSFetchedPropertyDescription: NSPropertyDescription {
-  /// The request: its entity and its predicate count.
+  /// The fetch request. Only its entity and predicate are used.
   public var fetchRequest: NSFetchRequest<any NSFetchRequestResult>?
   private let original: FetchedPropertyDescription
 
-  /// A fetched property without a name.
+  /// Creates a fetched property without a name.
   public override init() { original = FetchedPropertyDescription(name: "", destination: "") }
 
   init(_ property: FetchedPropertyDescription) {

@@ -1,25 +1,24 @@
-// NSManagedObjectModel: a model as an object.
 public import Foundation
 package import ObjectModel
 package import ObjectStore
 import Synchronization
 
-/// A model: the entities that a store has, and their properties. Once a coordinator uses it, it does not change.
+/// A model: entities and their properties. It is immutable once a coordinator uses it.
 public final class NSManagedObjectModel: NSObject, NSCopying, @unchecked Sendable {  // the mutex guards all that changes
   private let state: Mutex<State>
 
   private struct State {
-    /// The model as it was read or was frozen.
+    /// The model as it was read or frozen.
     var value: ManagedObjectModel
-    /// The entities as objects, once somebody has asked for them: they are what counts until the model is frozen.
+    /// The entities as objects, once accessed. Until the model is frozen, they take precedence.
     var shown: [NSEntityDescription]?
     var shownByName: [String: NSEntityDescription]?
     var isFrozen = false
     weak var coordinator: PersistentStoreCoordinator?
-    /// The checksum of the model as coordinators have compiled it.
+    /// The checksum of the model as compiled by coordinators.
     var checksum: String?
 
-    /// The entities as objects.
+    /// Returns the entities as objects.
     mutating func show(of model: NSManagedObjectModel) -> [NSEntityDescription] {
       if let shown { return shown }
       let entities = NSEntityDescription.make(value, of: model)
@@ -27,7 +26,7 @@ public final class NSManagedObjectModel: NSObject, NSCopying, @unchecked Sendabl
       return entities
     }
 
-    /// The model as it is now.
+    /// The current model.
     var model: ManagedObjectModel {
       guard !isFrozen, let shown else { return value }
       var model = value
@@ -38,59 +37,60 @@ public final class NSManagedObjectModel: NSObject, NSCopying, @unchecked Sendabl
     }
   }
 
-  /// A model that has no entities yet.
+  /// Creates a model without entities.
   public override init() { state = Mutex(State(value: ManagedObjectModel())) }
 
   package init(_ model: ManagedObjectModel) { state = Mutex(State(value: model)) }
 
-  /// A model that no coordinator uses, with the same entities.
+  /// Returns a mutable copy with the same entities.
   public func copy(with zone: NSZone? = nil) -> Any { NSManagedObjectModel(model) }
 
-  /// Models are equal that have the same entities, configurations and requests.
+  /// Returns whether both models have the same entities, configurations and requests.
   public override func isEqual(_ object: Any?) -> Bool {
     guard let other = object as? NSManagedObjectModel else { return false }
     return other === self || other.model == model
   }
 
-  /// A hash of the entities' names, which is the same for equal models.
+  /// A hash of the entities' names, equal for equal models.
   public override var hash: Int { Set(model.entities.map(\.name)).hashValue }
 
-  /// Reads a model: a bundle of versions, of which the current one is taken, or a single one.
+  /// Reads a model: a single version, or the current version of a bundle.
   ///
-  /// - Parameter url: An `.xcdatamodeld` or `.xcdatamodel` bundle. Names that end in `.momd` and `.mom`, which only Apple's tools make, stand for these.
-  /// - Returns: nil when there is no model, or one that is wrong.
+  /// - Parameter url: An `.xcdatamodeld` or `.xcdatamodel` bundle. Names that end in `.momd` and `.mom`, which only Apple's tools create,
+  ///   refer to these bundles.
+  /// - Returns: nil if there is no model, or it is invalid.
   public convenience init?(contentsOf url: URL) {
     guard let model = try? Self.read(url) else { return nil }
     self.init(model)
   }
 
-  /// The models of bundles as one; of the main bundle's where none are named.
+  /// Returns a model merged from the models of bundles; nil for the main bundle.
   public static func mergedModel(from bundles: [Bundle]?) -> NSManagedObjectModel? {
     let models = searched(bundles).flatMap { ModelBundles.all(in: $0) }.compactMap { try? read($0) }
     guard !models.isEmpty else { return nil }
     return (try? ManagedObjectModel(merging: models)).map(NSManagedObjectModel.init)
   }
 
-  /// The bundles to search: `Bundle.allBundles` has none on Linux, and stands for the program's as nil does.
+  /// Returns the bundles to search. `Bundle.allBundles` is empty on Linux and is treated as nil: the program's bundle.
   private static func searched(_ bundles: [Bundle]?) -> [Bundle] { bundles.flatMap { $0.isEmpty ? nil : $0 } ?? [.main] }
 
-  /// Several models as one; nil where they do not go together.
+  /// Creates a model by merging models; returns nil if they conflict.
   public convenience init?(byMerging models: [NSManagedObjectModel]?) {
     guard let model = try? ManagedObjectModel(merging: (models ?? []).map(\.model)) else { return nil }
     self.init(model)
   }
 
-  /// Returns the model that a store was written with, from the versions in bundles: one version, or the entities of several.
+  /// Returns the model that a store was created with, from the versions in bundles: one version, or entities of several.
   ///
   /// - Parameters:
-  ///   - bundles: The bundles; nil for the main one.
+  ///   - bundles: The bundles; nil for the main bundle.
   ///   - metadata: The store's metadata.
-  /// - Returns: nil if an entity of the store is in no version with its hash.
+  /// - Returns: nil if an entity of the store is in none of the versions with its hash.
   public class func mergedModel(from bundles: [Bundle]?, forStoreMetadata metadata: [String: Any]) -> NSManagedObjectModel? {
     merged(searched(bundles).flatMap { ModelBundles.versions(in: $0) }.map(\.model), metadata)
   }
 
-  /// Creates the model that a store was written with from the entities of models.
+  /// Creates the model that a store was created with from the entities of models.
   ///
   /// - Parameters:
   ///   - models: The models.
@@ -106,7 +106,7 @@ public final class NSManagedObjectModel: NSObject, NSCopying, @unchecked Sendabl
     return ManagedObjectModel(merging: models, forStoreMetadata: hashes).map(NSManagedObjectModel.init)
   }
 
-  /// Reads a model as this library does.
+  /// Reads a model.
   ///
   /// - Throws: ``ModelFileError``.
   static func read(_ url: URL) throws -> ManagedObjectModel {
@@ -119,7 +119,7 @@ public final class NSManagedObjectModel: NSObject, NSCopying, @unchecked Sendabl
 
   package var model: ManagedObjectModel { state.withLock { $0.model } }
 
-  /// The entities. Once a coordinator uses the model, changes of them are not heeded.
+  /// The entities. Changes have no effect once a coordinator uses the model.
   public var entities: [NSEntityDescription] {
     get { state.withLock { Lent(value: $0.show(of: self)) }.value }
     set {
@@ -133,22 +133,22 @@ public final class NSManagedObjectModel: NSObject, NSCopying, @unchecked Sendabl
     }
   }
 
-  /// The entities by their names.
+  /// The entities by name.
   public var entitiesByName: [String: NSEntityDescription] {
     state.withLock { state in
-      // As long as they may be changed, names may be too.
+      // Names can change until the model is frozen.
       if state.isFrozen, let byName = state.shownByName { return Lent(value: byName) }
       return Lent(value: Dictionary(state.show(of: self).map { ($0.name ?? "", $0) }) { first, _ in first })
     }.value
   }
 
-  /// The names of the model's versions.
+  /// The identifiers of the model's version.
   public var versionIdentifiers: Set<AnyHashable> { Set(model.versionIdentifiers.map { AnyHashable($0) }) }
 
-  /// What tells versions of the model apart, as a text. Apple's tools compute another one.
+  /// The checksum that identifies the model's version. Apple's tools compute a different one.
   public var versionChecksum: String { (try? CompiledModel(model))?.checksum ?? "" }
 
-  /// The hashes of the entities, by their names: what tells whether a store fits.
+  /// The version hashes of the entities by name, used to determine whether a store is compatible.
   public var entityVersionHashesByName: [String: Data] { model.versionHashesByEntityName }
 
   // MARK: Configurations
@@ -156,14 +156,14 @@ public final class NSManagedObjectModel: NSObject, NSCopying, @unchecked Sendabl
   /// The names of the configurations.
   public var configurations: [String] { model.configurations.map(\.name) }
 
-  /// The entities of a configuration; all where it is nil, and nil for one that there is not.
+  /// Returns the entities of a configuration: all if it is nil; nil if there is no such configuration.
   public func entities(forConfigurationName configuration: String?) -> [NSEntityDescription]? {
     guard let configuration else { return entities }
     guard let names = model.configurations.first(where: { $0.name == configuration })?.entityNames else { return nil }
     return names.compactMap { entitiesByName[$0] }
   }
 
-  /// Says which entities a configuration has.
+  /// Sets the entities of a configuration.
   public func setEntities(_ entities: [NSEntityDescription], forConfigurationName configuration: String) {
     let names = entities.compactMap(\.name)
     state.withLock { state in
@@ -173,25 +173,25 @@ public final class NSManagedObjectModel: NSObject, NSCopying, @unchecked Sendabl
     }
   }
 
-  /// Whether a store with metadata was made with the entities of a configuration.
+  /// Returns whether a store with the given metadata was created with the entities of a configuration.
   public func isConfiguration(withName configuration: String?, compatibleWithStoreMetadata metadata: [String: Any]) -> Bool {
     model.isConfiguration(
       withName: configuration, compatibleWithStoreMetadata: metadata[NSStoreModelVersionHashesKey] as? [String: Data] ?? [:])
   }
 
-  // MARK: Templates
+  // MARK: Fetch request templates
 
-  /// The model's requests by their names. What is changed of them does not change the model's.
+  /// The fetch request templates by name. Changes of the requests do not affect the model.
   public var fetchRequestTemplatesByName: [String: NSFetchRequest<any NSFetchRequestResult>] {
     Dictionary(model.fetchRequestTemplates.map { ($0.name, Self.request($0)) }) { first, _ in first }
   }
 
-  /// A request of the model by its name; nil where there is none.
+  /// Returns the fetch request template with a name; nil if there is none.
   public func fetchRequestTemplate(forName name: String) -> NSFetchRequest<any NSFetchRequestResult>? {
     model.fetchRequestTemplate(named: name).map(Self.request)
   }
 
-  /// A request of the model with values for the variables of its condition; nil where there is none.
+  /// Returns the fetch request template with a name, with values for its predicate's variables; nil if there is none.
   public func fetchRequestFromTemplate(withName name: String, substitutionVariables variables: [String: Any]) -> NSFetchRequest<
     any NSFetchRequestResult
   >? {
@@ -200,7 +200,7 @@ public final class NSManagedObjectModel: NSObject, NSCopying, @unchecked Sendabl
     return request
   }
 
-  /// Adds a request to the model, or takes one away. Its entity, condition, limits and flags count.
+  /// Sets or removes a fetch request template. Its entity, predicate, limits and flags are used.
   public func setFetchRequestTemplate(_ request: NSFetchRequest<any NSFetchRequestResult>?, forName name: String) {
     let template = request.map { request in
       var template = FetchRequestTemplate(
@@ -234,7 +234,7 @@ public final class NSManagedObjectModel: NSObject, NSCopying, @unchecked Sendabl
     return request
   }
 
-  // MARK: Its coordinator
+  // MARK: Coordinators
 
   package var coordinator: PersistentStoreCoordinator? { state.withLock { $0.coordinator } }
 
@@ -252,7 +252,7 @@ public final class NSManagedObjectModel: NSObject, NSCopying, @unchecked Sendabl
   }
 }
 
-/// The models that coordinators use, for entities that are asked for by a class alone.
+/// The models used by coordinators, which are searched for entities of a class.
 package enum UsedModels {
   private struct Reference { weak var model: NSManagedObjectModel? }
   private static let models = Mutex<[Reference]>([])
@@ -264,7 +264,8 @@ package enum UsedModels {
     }
   }
 
-  /// The entity of an object, in the model that its store was opened with; in another one that has an entity of the name where that model is gone.
+  /// Returns the entity of an object in the model that its store was opened with; if that model was deallocated, in another model with an
+  /// entity of the same name.
   package static func entity(of objectID: ManagedObjectID) -> NSEntityDescription? {
     let (name, models) = (objectID.entityName, all)
     let checksum = ObjectIDSpace.space(objectID.space)?.model.checksum
@@ -272,13 +273,13 @@ package enum UsedModels {
     return own ?? models.lazy.compactMap { $0.entitiesByName[name] }.first
   }
 
-  /// The models, the last one first.
+  /// The models, most recent first.
   package static var all: [NSManagedObjectModel] { models.withLock { $0.compactMap(\.model).reversed() } }
 }
 
-/// The files of models in bundles.
+/// Finds model files in bundles.
 package enum ModelBundles {
-  /// All models among a bundle's resources, those of packages' bundles beside it included.
+  /// Returns all models among a bundle's resources, including those of adjacent package bundles.
   package static func all(in bundle: Bundle) -> [URL] {
     folders(of: bundle).flatMap { folder -> [URL] in
       let files = (try? FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)) ?? []
@@ -286,7 +287,7 @@ package enum ModelBundles {
     }
   }
 
-  /// All versions of the models among a bundle's resources, by their names.
+  /// Returns all versions of the models among a bundle's resources, with their names.
   package static func versions(in bundle: Bundle) -> [(name: String, model: ManagedObjectModel)] {
     all(in: bundle).flatMap { url -> [(name: String, model: ManagedObjectModel)] in
       if url.pathExtension == "xcdatamodeld" {
@@ -296,12 +297,12 @@ package enum ModelBundles {
     }
   }
 
-  /// The model of a name among the resources of the program; nil where there is none.
+  /// Returns the model with a name among the program's resources; nil if there is none.
   package static func model(named name: String) -> URL? {
     all(in: .main).first { $0.deletingPathExtension().lastPathComponent == name }
   }
 
-  /// Where a bundle's resources lie, and those of the packages that the program is built of, in folders `Package_Target.resources` beside it.
+  /// Returns the folders of a bundle's resources and of adjacent package bundles, named `Package_Target.resources`.
   private static func folders(of bundle: Bundle) -> [URL] {
     let resources = bundle.resourceURL ?? bundle.bundleURL
     let beside = (try? FileManager.default.contentsOfDirectory(at: bundle.bundleURL, includingPropertiesForKeys: nil)) ?? []

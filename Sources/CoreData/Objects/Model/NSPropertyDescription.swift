@@ -1,26 +1,26 @@
-// NSPropertyDescription: properties of entities as objects.
 public import Foundation
 import ObjectModel
 
 /// A property of an entity.
 public class NSPropertyDescription: NSObject, NSCopying {
-  /// The entity that declares it; an empty one where none does.
+  /// The entity that declares the property; an empty entity if there is none.
   public var entity: NSEntityDescription { owner ?? NSEntityDescription() }
   private weak var owner: NSEntityDescription?
-  /// The model that it is of.
+  /// The model of the property.
   final var model: NSManagedObjectModel? { owner?.model }
 
-  /// The property becomes one of an entity.
+  /// Adds the property to an entity.
   final func join(_ entity: NSEntityDescription) { owner = entity }
 
-  /// Its name.
+  /// The property's name.
   public var name = ""
-  /// Whether it may be without a value.
+  /// Whether the property may have no value.
   public var isOptional = true
-  /// Whether no store keeps it.
+  /// Whether the property is not stored.
   public var isTransient = false
-  /// Whether an index of its entity begins with it. Setting it to true adds an index of the property alone to an entity that has none; Core Data's own
-  /// successor of it are the entity's indexes.
+  /// Whether an index of the entity begins with the property.
+  ///
+  /// Setting it to true adds an index of the property to an entity that has none. Core Data replaced this property by the entity's indexes.
   public final var isIndexed: Bool {
     get { wantsIndex || owner?.indexes.contains { $0.elements.first?.propertyName == name } ?? false }
     set {
@@ -29,19 +29,19 @@ public class NSPropertyDescription: NSObject, NSCopying {
     }
   }
   private(set) final var wantsIndex = false
-  /// Whether models mark it for Spotlight.
+  /// Whether the model marks the property for Spotlight.
   public var isIndexedBySpotlight = false
-  /// Its notes.
+  /// The user info of the model.
   public var userInfo: [AnyHashable: Any]?
-  /// The name that it had in an older version of the model.
+  /// The property's name in an earlier version of the model.
   public var renamingIdentifier: String?
-  /// What makes it another version without a change.
+  /// A string that changes the version hash without any other change.
   public var versionHashModifier: String?
 
-  /// A property without a name.
+  /// Creates a property without a name.
   public override init() {}
 
-  /// The property by itself, as one that no entity has yet.
+  /// Returns a copy that belongs to no entity.
   public func copy(with zone: NSZone? = nil) -> Any { Self.make(value, of: nil) }
 
   var value: PropertyDescription { .attribute(AttributeDescription(name: name, type: .undefined)) }
@@ -50,8 +50,8 @@ public class NSPropertyDescription: NSObject, NSCopying {
 
   /// - Parameters:
   ///   - property: The property as a value.
-  ///   - entity: The entity that has it; nil for none.
-  ///   - composites: The composites that the model knows.
+  ///   - entity: The entity of the property; nil for none.
+  ///   - composites: The model's composites.
   static func make(
     _ property: PropertyDescription, of entity: NSEntityDescription?, _ composites: [CompositeDescription] = []
   ) -> NSPropertyDescription {
@@ -70,23 +70,23 @@ public class NSPropertyDescription: NSObject, NSCopying {
 
 /// An attribute of an entity.
 public class NSAttributeDescription: NSPropertyDescription {
-  /// The type of its values.
+  /// The type of the values.
   public var attributeType = NSAttributeType.undefinedAttributeType
-  /// What a new object has.
+  /// The value of the attribute in new objects.
   public var defaultValue: Any?
-  /// Whether large values lie in files of their own.
+  /// Whether large values are stored in external files.
   public var allowsExternalBinaryDataStorage = false
-  /// The name of what makes bytes of its values, where it is transformable.
+  /// The name of the transformer of a transformable attribute.
   public var valueTransformerName: String?
-  /// The name of the class of its values.
+  /// The name of the class of the values.
   public var attributeValueClassName: String?
-  /// Whether its value stays in the history of an object that is deleted.
+  /// Whether the history preserves the value of a deleted object.
   public var preservesValueInHistoryOnDeletion = false
-  /// Whether a cloud keeps it encrypted; the store always does.
+  /// Whether CloudKit encrypts the value. The store is always encrypted.
   public var allowsCloudEncryption = false
   private let original: AttributeDescription
 
-  /// An attribute without a name and a type.
+  /// Creates an attribute without a name and a type.
   public override init() { original = AttributeDescription(name: "", type: .undefined) }
 
   init(_ attribute: AttributeDescription) {
@@ -128,12 +128,12 @@ public class NSAttributeDescription: NSPropertyDescription {
   }
 }
 
-/// An attribute that the store computes from others.
+/// An attribute that the store derives from others.
 public final class NSDerivedAttributeDescription: NSAttributeDescription {
-  /// What is computed.
+  /// The expression that derives the value.
   public var derivationExpression: NSExpression?
 
-  /// A derived attribute without a name and a type.
+  /// Creates a derived attribute without a name and a type.
   public override init() { super.init() }
 
   override init(_ attribute: AttributeDescription) {
@@ -150,25 +150,25 @@ public final class NSDerivedAttributeDescription: NSAttributeDescription {
 
 /// A relationship of an entity.
 public final class NSRelationshipDescription: NSPropertyDescription {
-  /// The entity of the objects that it leads to.
+  /// The entity of the relationship's objects.
   public var destinationEntity: NSEntityDescription? {
     get { setDestination ?? destinationName.flatMap { model?.entitiesByName[$0] } }
     set { setDestination = newValue }
   }
-  /// The relationship back.
+  /// The inverse relationship.
   public var inverseRelationship: NSRelationshipDescription? {
     get { setInverse ?? inverseName.flatMap { destinationEntity?.relationshipsByName[$0] } }
     set { setInverse = newValue }
   }
-  /// How many objects it leads to at most; 0 for any number, 1 for a to-one relationship.
+  /// The maximum number of objects: 1 for a to-one relationship, 0 for no limit.
   public var maxCount = 0
-  /// How many objects it leads to at least.
+  /// The minimum number of objects.
   public var minCount = 0
-  /// Whether its objects have an order.
+  /// Whether the objects are ordered.
   public var isOrdered = false
-  /// What a deletion does to the objects that it leads to.
+  /// The effect of a deletion on the relationship's objects.
   public var deleteRule = NSDeleteRule.nullifyDeleteRule
-  /// Whether it leads to several objects.
+  /// Whether the relationship can have several objects.
   public var isToMany: Bool { maxCount != 1 }
 
   private var destinationName: String?
@@ -177,7 +177,7 @@ public final class NSRelationshipDescription: NSPropertyDescription {
   private weak var setInverse: NSRelationshipDescription?
   private let original: RelationshipDescription
 
-  /// A relationship without a name.
+  /// Creates a relationship without a name.
   public override init() { original = RelationshipDescription(name: "", destination: "") }
 
   init(_ relationship: RelationshipDescription) {

@@ -1,40 +1,40 @@
-// ContextNotifications: Core Data's notifications of contexts, which follow those of the library.
 public import Foundation
 import ObjectContext
 import ObjectModel
 import ObjectStore
 
-/// The key of a context's query generation in its notifications.
+/// The user info key of a context's query generation.
 public let NSManagedObjectContextQueryGenerationKey = "queryGeneration"
 
 extension NSNotification.Name {
-  /// Posted by a context after objects were changed in memory: the object is the context, the user info has sets of objects.
+  /// Posted by a context after objects changed in memory. The notification's object is the context, and the user info contains sets of
+  /// objects.
   ///
-  /// Contexts post under a name from when somebody has read it.
+  /// Contexts post a notification only after its name has been accessed.
   public static var NSManagedObjectContextObjectsDidChange: NSNotification.Name { ContextNotifications.objectsDidChange.wanted }
   /// Posted by a context when a save begins.
   public static var NSManagedObjectContextWillSave: NSNotification.Name { ContextNotifications.willSave.wanted }
-  /// Posted by a context when a save has succeeded: the user info has sets of objects.
+  /// Posted by a context after a successful save. The user info contains sets of objects.
   public static var NSManagedObjectContextDidSave: NSNotification.Name { ContextNotifications.didSave.wanted }
 }
 
 extension NSManagedObjectContext {
-  /// Posted after objects were changed in memory.
+  /// Posted after objects changed in memory.
   public static var didChangeObjectsNotification: NSNotification.Name { ContextNotifications.objectsDidChange.wanted }
   /// Posted when a save begins.
   public static var willSaveObjectsNotification: NSNotification.Name { ContextNotifications.willSave.wanted }
-  /// Posted when a save has succeeded, with objects.
+  /// Posted after a successful save, with objects.
   public static var didSaveObjectsNotification: NSNotification.Name { ContextNotifications.didSave.wanted }
-  /// Posted when a save has succeeded, with the IDs of objects.
+  /// Posted after a successful save, with object IDs.
   public static var didSaveObjectIDsNotification: NSNotification.Name { ContextNotifications.didSaveIDs.wanted }
 
-  /// The keys of the user info of contexts' notifications.
+  /// The user info keys of the contexts' notifications.
   public enum NotificationKey: String, Sendable, CaseIterable {
-    /// The context: it is the notification's object too.
+    /// The context, which is also the notification's object.
     case sourceContext = "sourceContext"
-    /// The state that the context is pinned to after a save.
+    /// The query generation to which the context is pinned after a save.
     case queryGeneration = "queryGeneration"
-    /// There when the context was reset.
+    /// Present if the context was reset.
     case invalidatedAllObjects = "invalidatedAll"
     /// Inserted objects.
     case insertedObjects = "inserted"
@@ -42,9 +42,9 @@ extension NSManagedObjectContext {
     case updatedObjects = "updated"
     /// Deleted objects.
     case deletedObjects = "deleted"
-    /// Objects that took values from the store.
+    /// Objects refreshed from the store.
     case refreshedObjects = "refreshed"
-    /// Objects that belong to the context no more.
+    /// Objects that no longer belong to the context.
     case invalidatedObjects = "invalidated"
     /// The IDs of inserted objects.
     case insertedObjectIDs = "inserted_objectIDs"
@@ -52,14 +52,14 @@ extension NSManagedObjectContext {
     case updatedObjectIDs = "updated_objectIDs"
     /// The IDs of deleted objects.
     case deletedObjectIDs = "deleted_objectIDs"
-    /// The IDs of objects that took values from the store.
+    /// The IDs of objects refreshed from the store.
     case refreshedObjectIDs = "refreshed_objectIDs"
-    /// The IDs of objects that belong to the context no more.
+    /// The IDs of objects that no longer belong to the context.
     case invalidatedObjectIDs = "invalidated_objectIDs"
   }
 }
 
-/// The notifications of the library's contexts, each under Core Data's name from when somebody has asked for it.
+/// Reposts the notifications of the library's contexts under Core Data's names, once each name has been accessed.
 private final class ContextNotifications: Sendable {
   static let objectsDidChange = ContextNotifications(
     "NSObjectsChangedInManagingContextNotification", of: { ManagedObjectContext.didChangeObjectsNotification })
@@ -70,7 +70,7 @@ private final class ContextNotifications: Sendable {
   static let didSaveIDs = ContextNotifications(
     "NSManagedObjectContextDidSaveObjectIDsNotification", of: { ManagedObjectContext.didSaveObjectIDsNotification })
 
-  /// The name. The library posts its own only where somebody asks for it, and so does this.
+  /// The name of the notification. Access starts the posting, here and in the library.
   let wanted: Notification.Name
 
   private init(_ text: String, of name: () -> Notification.Name) {
@@ -89,7 +89,7 @@ private final class ContextNotifications: Sendable {
       guard let value = told[AnyHashable(key.rawValue)] else { continue }
       info[AnyHashable(key.rawValue)] = (value as? Set<ManagedObject>).map(objects) ?? value
     }
-    // Merges tell of what others have inserted by IDs.
+    // Merges report objects inserted by other contexts as IDs.
     if notification.name == ManagedObjectContext.didChangeObjectsNotification {
       let inserted = objects(notification.managedObjects(.insertedObjects))
       info[AnyHashable(NSInsertedObjectIDsKey)] = nil

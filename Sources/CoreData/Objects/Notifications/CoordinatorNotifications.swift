@@ -1,45 +1,46 @@
-// CoordinatorNotifications: Core Data's notifications of coordinators: stores that come and go, and what is written to them.
 public import Foundation
 import ObjectContext
 import ObjectStore
 import Synchronization
 
-/// The key of the stores that a coordinator has opened.
+/// The user info key of the stores that a coordinator opened.
 public let NSAddedPersistentStoresKey = "added"
-/// The key of the stores that a coordinator has closed.
+/// The user info key of the stores that a coordinator closed.
 public let NSRemovedPersistentStoresKey = "removed"
-/// The key of the stores whose identifiers were changed; nothing here changes one.
+/// The user info key of the stores whose identifiers changed. Identifiers never change in this library.
 public let NSUUIDChangedPersistentStoresKey = "changed"
 /// The key of a store's identifier.
 public let NSStoreUUIDKey = "NSStoreUUID"
 /// The key of a store's type in its metadata.
 public let NSStoreTypeKey = "NSStoreType"
-/// The key of the hashes of the entities that a store was made with, in its metadata.
+/// The metadata key of the version hashes of the entities that a store was created with.
 public let NSStoreModelVersionHashesKey = "NSStoreModelVersionHashes"
-/// The key of a store's URL in a notification of what was written to it.
+/// The user info key of a store's URL in remote change notifications.
 public let NSPersistentStoreURLKey = "storeURL"
-/// The key of the place in the histories behind what was written.
+/// The user info key of the history token after the change.
 public let NSPersistentHistoryTokenKey = "historyToken"
 
 extension NSNotification.Name {
-  /// Posted by a coordinator after it has opened or closed stores.
+  /// Posted by a coordinator after it opened or closed stores.
   public static let NSPersistentStoreCoordinatorStoresDidChange = NSNotification.Name(
     "NSPersistentStoreCoordinatorStoresDidChangeNotification")
-  /// Posted on Apple's systems before an account's stores are exchanged; nothing here posts it.
+  /// Posted on Apple's systems before an account's stores are replaced. This library never posts it.
   public static let NSPersistentStoreCoordinatorStoresWillChange = NSNotification.Name(
     "NSPersistentStoreCoordinatorStoresWillChangeNotification")
-  /// Posted on Apple's systems by an older kind of cloud; nothing here posts it.
+  /// Posted on Apple's systems by the former iCloud support. This library never posts it.
   public static let NSPersistentStoreDidImportUbiquitousContentChanges = NSNotification.Name(
     "com.apple.coredata.ubiquity.importer.didfinishimport")
   /// Posted by a coordinator before it closes a store.
   public static let NSPersistentStoreCoordinatorWillRemoveStore = NSNotification.Name(
     "NSPersistentStoreCoordinatorWillRemoveStoreNotification")
-  /// Posted by a coordinator after something was written to a store whose description has ``NSPersistentStoreRemoteChangeNotificationPostOptionKey``: by its own contexts, by other coordinators and
-  /// by other processes. It is posted on a thread of its own, and may stand for several commits of others.
+  /// Posted by a coordinator after a commit to a store whose description sets ``NSPersistentStoreRemoteChangeNotificationPostOptionKey``.
+  ///
+  /// Commits of the coordinator's own contexts, of other coordinators and of other processes are reported. The notification is posted on a
+  /// separate thread, and may combine several commits of others.
   public static let NSPersistentStoreRemoteChange = NSNotification.Name("NSPersistentStoreRemoteChangeNotification")
 }
 
-/// What is written to the stores of a coordinator, as notifications.
+/// Posts notifications of the commits to a coordinator's stores.
 final class StoreChangeNotifications: Sendable {
   private struct State {
     var stores: Set<String> = []
@@ -51,7 +52,7 @@ final class StoreChangeNotifications: Sendable {
     for task in state.withLock({ $0.tasks }) { task.cancel() }
   }
 
-  /// Posts from now on what is written to a store.
+  /// Starts posting notifications of a store.
   func begin(_ store: PersistentStore, of coordinator: NSPersistentStoreCoordinator) {
     let isFirst = state.withLock { state in
       state.stores.insert(store.identifier)
@@ -61,7 +62,7 @@ final class StoreChangeNotifications: Sendable {
     let (own, others) = (coordinator.coordinator.changes(), coordinator.coordinator.remoteChanges())
     let tasks = [
       Task.detached { [weak self, weak coordinator] in
-        // What others have written is told too, as nobody's.
+        // Commits of other processes are also reported here, without an origin.
         for await changes in own where changes.origin != 0 {
           guard let self, let coordinator else { return }
           let url = coordinator.coordinator.persistentStores.first { $0.identifier == changes.storeIdentifier }?.url

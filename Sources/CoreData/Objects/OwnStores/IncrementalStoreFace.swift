@@ -1,4 +1,3 @@
-// IncrementalStoreFace: a store of the application's own as coordinators have it.
 import Foundation
 import ObjectContext
 import ObjectModel
@@ -7,7 +6,7 @@ import ObjectStore
 import SQLCipherStore
 import Synchronization
 
-/// The classes of stores of the application's own, by type.
+/// The classes of custom stores by type.
 enum StoreClasses {
   private static let classes = Mutex<[String: NSIncrementalStore.Type]>([:])
 
@@ -15,18 +14,18 @@ enum StoreClasses {
   static func type(named name: String) -> NSIncrementalStore.Type? { classes.withLock { $0[name] } }
   static var all: [String: NSIncrementalStore.Type] { classes.withLock { $0 } }
 
-  /// Who opens a store, and what was said of it.
+  /// The coordinator that is opening a store, and the store's options.
   @TaskLocal static var opening: (coordinator: NSPersistentStoreCoordinator, options: Lent<[AnyHashable: Any]?>)?
 }
 
-/// Hands a coordinator's requests to a store of the application's own, with objects of a context that it has for that.
+/// Forwards a coordinator's requests to a custom store, with objects of a context created for that purpose.
 final class IncrementalStoreFace: IncrementalStore, ShownStore, @unchecked Sendable {  // the lock guards the context
   let shown: NSIncrementalStore
   private let configuration: StoreConfiguration
   private weak var coordinator: NSPersistentStoreCoordinator?
-  /// One request at a time; a store may ask its coordinator meanwhile.
+  /// Serializes requests. Recursive, because a store may use its coordinator during a request.
   private let turn = NSRecursiveLock()
-  /// The context of a request under way.
+  /// The context of the current request.
   private var context: NSManagedObjectContext?
 
   static var derivesAttributes: Bool { false }
@@ -78,7 +77,7 @@ final class IncrementalStoreFace: IncrementalStore, ShownStore, @unchecked Senda
 
   // MARK: Requests
 
-  /// Does a request with the context of the outermost one.
+  /// Executes a request with the context of the outermost one.
   private func asking<Result>(_ body: (NSManagedObjectContext) throws -> Result) throws -> Result {
     try turn.withLock {
       if let context { return try body(context) }
@@ -168,7 +167,7 @@ final class IncrementalStoreFace: IncrementalStore, ShownStore, @unchecked Senda
     do { node = try shown.newValuesForObject(with: objectID, with: context) } catch let error as NSError
       where error.domain == NSCocoaErrorDomain && error.code == NSManagedObjectReferentialIntegrityError
     {
-      // It is gone.
+      // The object was deleted.
       return
     }
     let properties = context.model?.entitiesByName[entity.name]?.propertiesByName ?? [:]
@@ -206,7 +205,7 @@ final class IncrementalStoreFace: IncrementalStore, ShownStore, @unchecked Senda
 
   func obtainPermanentIDs(for objectIDs: [ManagedObjectID], in scope: RequestScope) throws -> [ManagedObjectID] {
     try asking { context in
-      // A store may make an ID of what an object says of itself.
+      // A store may derive an ID from an object's values.
       let objects = ManagedObject.registered(objectIDs, in: scope).enumerated().map { position, object in
         object as? NSManagedObject ?? context.object(with: objectIDs[position])
       }
@@ -219,7 +218,7 @@ final class IncrementalStoreFace: IncrementalStore, ShownStore, @unchecked Senda
   }
 }
 
-/// A save as objects of a store's own context.
+/// A save, with the objects of a store's own context.
 private struct StoreSave {
   let request: NSSaveChangesRequest
 
@@ -231,7 +230,7 @@ private struct StoreSave {
     func object(_ row: RowImage, isNew: Bool) -> NSManagedObject? {
       context.context.object(of: id(row.reference), with: row, isNew: isNew) as? NSManagedObject
     }
-    // All objects are there before members are set.
+    // All objects exist before relationships are set.
     let inserted = save.inserted.compactMap { object($0, isNew: true) }
     let updated = save.updated.compactMap { object($0.row, isNew: false) }
     for change in save.relationshipChanges {
@@ -250,11 +249,11 @@ private struct StoreSave {
 }
 
 extension NSPersistentStoreCoordinator {
-  /// Makes a class of stores available under a type, for stores that are added later; nil takes the type away.
+  /// Registers a class for a type of stores that are added later; nil removes the registration.
   ///
   /// - Parameters:
-  ///   - storeClass: A class below ``NSIncrementalStore`` or ``NSAtomicStore``. Of another one the adding of a store tells.
-  ///   - storeType: The name of the type. ``NSSQLiteStoreType`` and ``NSInMemoryStoreType`` stay what they are.
+  ///   - storeClass: A subclass of ``NSIncrementalStore`` or ``NSAtomicStore``. With any other class, adding the store throws.
+  ///   - storeType: The name of the type. ``NSSQLiteStoreType`` and ``NSInMemoryStoreType`` cannot be replaced.
   public class func registerStoreClass(_ storeClass: AnyClass?, forStoreType storeType: String) {
     if [NSSQLiteStoreType, NSInMemoryStoreType, StoreType.sqlcipher.rawValue].contains(storeType) { return }
     let type = StoreType(rawValue: storeType)
@@ -263,15 +262,15 @@ extension NSPersistentStoreCoordinator {
     PersistentStoreCoordinator.registerStoreClass(storeClass == nil ? nil : IncrementalStoreFace.self, forStoreType: type)
   }
 
-  /// Makes a class of stores available under a type: see ``registerStoreClass(_:forStoreType:)``.
+  /// Registers a class for a store type: see ``registerStoreClass(_:forStoreType:)``.
   ///
   /// - Parameters:
-  ///   - storeClass: The class; nil takes the type away.
+  ///   - storeClass: The class; nil removes the registration.
   ///   - type: The type.
   public class func registerStoreClass(_ storeClass: AnyClass?, type: NSPersistentStore.StoreType) {
     registerStoreClass(storeClass, forStoreType: type.rawValue)
   }
 
-  /// The classes of the application's own stores, by the names of their types.
+  /// The classes of custom stores by the names of their types.
   public class var registeredStoreTypes: [String: AnyClass] { StoreClasses.all }
 }

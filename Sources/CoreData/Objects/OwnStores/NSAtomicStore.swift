@@ -1,20 +1,19 @@
-// NSAtomicStore: stores of the application's own that are read and written as a whole.
 public import Foundation
 import ObjectContext
 import ObjectModel
 import Synchronization
 
-/// The values of an object in a store that is read and written as a whole.
+/// The values of an object in an atomic store.
 open class NSAtomicStoreCacheNode: NSObject {
   /// The object.
   public let objectID: NSManagedObjectID
-  /// The values by name: those of attributes, the node of a to-one relationship's object, and nodes in a set.
+  /// The values by name: attribute values, the node of a to-one relationship's object, and sets of nodes.
   open var propertyCache: NSMutableDictionary? = [:]
 
-  /// A node without values.
+  /// Creates a node without values.
   public init(objectID moid: NSManagedObjectID) { objectID = moid }
 
-  /// The value of a property, a node, or nodes in a set; nil where there is none.
+  /// Returns the value of a property, a node, or a set of nodes; nil if there is no value.
   open func value(forKey key: String) -> Any? { propertyCache?[key] }
 
   /// Sets a property.
@@ -23,32 +22,34 @@ open class NSAtomicStoreCacheNode: NSObject {
   }
 }
 
-/// A store of the application's own that is read and written as a whole: a subclass makes nodes of what it reads in ``load()``, and writes what they have in
-/// ``save()``. Fetches are answered over the nodes. It is registered by ``NSPersistentStoreCoordinator/registerStoreClass(_:forStoreType:)``. What such a store
-/// writes is encrypted by the application, or not at all.
+/// A custom store that is read and written as a whole.
+///
+/// A subclass creates nodes from the file in ``load()`` and writes them in ``save()``. Fetches are evaluated in memory. Register it with
+/// ``NSPersistentStoreCoordinator/registerStoreClass(_:forStoreType:)``. The library does not encrypt what such a store writes; the
+/// application may do so.
 open class NSAtomicStore: NSIncrementalStore, @unchecked Sendable {  // the face takes turns
   private var nodes: [NSManagedObjectID: NSAtomicStoreCacheNode] = [:]
 
   // MARK: For subclasses
 
-  /// Reads what is stored, and adds the nodes by ``addCacheNodes(_:)``; the metadata are set before. A store that is not there yet has none.
+  /// Reads the store and adds its nodes with ``addCacheNodes(_:)``. The metadata is set before. A new store has no nodes.
   ///
-  /// - Throws: What adding the store throws.
+  /// - Throws: The error that adding the store throws.
   open func load() throws {}
 
-  /// Writes what the nodes have. This implementation throws.
+  /// Writes the nodes. The default implementation throws.
   ///
-  /// - Throws: What the save throws. The nodes are then what they were before.
+  /// - Throws: The error that the save throws. The nodes are then restored.
   open func save() throws { throw IncrementalStoreError.notOverridden("save()", "\(Swift.type(of: self))") }
 
-  /// The node of a new object. This implementation makes one of its values, by ``updateCacheNode(_:from:)``.
+  /// Returns the node of a new object. The default implementation creates one with ``updateCacheNode(_:from:)``.
   open func newCacheNode(for managedObject: NSManagedObject) -> NSAtomicStoreCacheNode {
     let node = NSAtomicStoreCacheNode(objectID: managedObject.objectID)
     updateCacheNode(node, from: managedObject)
     return node
   }
 
-  /// Gives a node the values of an object. This implementation takes all attributes and relationships that are stored.
+  /// Copies an object's values to a node. The default implementation copies all persistent attributes and relationships.
   open func updateCacheNode(_ node: NSAtomicStoreCacheNode, from managedObject: NSManagedObject) {
     for (name, property) in managedObject.entity.propertiesByName where !property.isTransient {
       switch property {
@@ -63,31 +64,31 @@ open class NSAtomicStore: NSIncrementalStore, @unchecked Sendable {  // the face
     }
   }
 
-  /// What stands for a new object: a number or a text that no other one has. This implementation gives a UUID's text.
+  /// Returns a unique number or string that identifies a new object. The default implementation returns a UUID string.
   open func newReferenceObject(for managedObject: NSManagedObject) -> Any { UUID().uuidString }
 
-  /// Called before nodes leave. This implementation does nothing.
+  /// Called before nodes are removed. The default implementation does nothing.
   open func willRemoveCacheNodes(_ cacheNodes: Set<NSAtomicStoreCacheNode>) {}
 
   // MARK: Nodes
 
-  /// All nodes.
+  /// Returns all nodes.
   open func cacheNodes() -> Set<NSAtomicStoreCacheNode> { Set(nodes.values) }
   /// Adds nodes.
   open func addCacheNodes(_ cacheNodes: Set<NSAtomicStoreCacheNode>) { for node in cacheNodes { nodes[node.objectID] = node } }
-  /// The node of an object; nil where there is none.
+  /// Returns the node of an object; nil if there is none.
   open func cacheNode(for objectID: NSManagedObjectID) -> NSAtomicStoreCacheNode? { nodes[objectID] }
 
-  /// The ID of the object that something stands for.
+  /// Returns the object ID for a reference object.
   ///
   /// - Parameters:
   ///   - entity: The object's entity.
-  ///   - data: What stands for it: a number or a text.
+  ///   - data: The reference object: a number or a string.
   public final func objectID(for entity: NSEntityDescription, withReferenceObject data: Any) -> NSManagedObjectID {
     newObjectID(for: entity, referenceObject: data)
   }
 
-  // MARK: As a store that is asked
+  // MARK: NSIncrementalStore
 
   /// Reads the store: see ``load()``.
   open override func loadMetadata() throws {
@@ -105,7 +106,7 @@ open class NSAtomicStore: NSIncrementalStore, @unchecked Sendable {  // the face
     nodes.keys.filter { entity.subtree.contains(Int($0.entityNumber)) }.sorted { ($0.entityNumber, $0.key) < ($1.entityNumber, $1.key) }
   }
 
-  /// Saves: fetches are answered over the nodes.
+  /// Executes a save. Fetches are evaluated over the nodes.
   open override func execute(_ request: NSPersistentStoreRequest, with context: NSManagedObjectContext?) throws -> Any {
     guard let save = request as? NSSaveChangesRequest else { throw UnknownRequestError(type: "\(Swift.type(of: request))") }
     let before = nodes
@@ -114,7 +115,7 @@ open class NSAtomicStore: NSIncrementalStore, @unchecked Sendable {  // the face
       let gone = Set((save.deletedObjects ?? []).compactMap { nodes[$0.objectID] })
       willRemoveCacheNodes(gone)
       for node in gone { nodes[node.objectID] = nil }
-      // All nodes are there before one refers to another.
+      // All nodes exist before one refers to another.
       let inserted = save.insertedObjects ?? []
       for object in inserted { nodes[object.objectID] = NSAtomicStoreCacheNode(objectID: object.objectID) }
       for object in inserted { nodes[object.objectID] = newCacheNode(for: object) }
@@ -131,7 +132,7 @@ open class NSAtomicStore: NSIncrementalStore, @unchecked Sendable {  // the face
     return [Any]()
   }
 
-  /// The values of a node.
+  /// Returns the values of a node.
   open override func newValuesForObject(
     with objectID: NSManagedObjectID, with context: NSManagedObjectContext
   ) throws -> NSIncrementalStoreNode {
@@ -144,18 +145,18 @@ open class NSAtomicStore: NSIncrementalStore, @unchecked Sendable {  // the face
         values[name] = node.value(forKey: name)
         continue
       }
-      // A node that has left is nothing any more.
+      // A removed node counts as no value.
       if !relationship.isToMany { values[name] = ids(node.value(forKey: name)).first ?? NSNull() }
     }
     return NSIncrementalStoreNode(objectID: objectID, withValues: values, version: 1)
   }
 
-  /// The objects of a node's relationship. Where the inverse is to-one the nodes at its other end say who they are.
+  /// Returns the objects of a node's relationship. If the inverse is to-one, they are determined from the nodes at the other end.
   ///
   /// - Parameters:
   ///   - relationship: The relationship.
-  ///   - objectID: The object at its source.
-  ///   - context: The context whose objects are given.
+  ///   - objectID: The source object.
+  ///   - context: The context of the objects.
   open override func newValue(
     forRelationship relationship: NSRelationshipDescription, forObjectWith objectID: NSManagedObjectID,
     with context: NSManagedObjectContext?
@@ -164,7 +165,7 @@ open class NSAtomicStore: NSIncrementalStore, @unchecked Sendable {  // the face
     if !relationship.isToMany { return own.first ?? NSNull() }
     guard let inverse = relationship.inverseRelationship, !inverse.isToMany else { return own }
     let members = nodes.values.filter { ids($0.value(forKey: inverse.name)).contains(objectID) }.map(\.objectID)
-    // The order is the node's own; who came since is the last.
+    // The node determines the order; members added since are last.
     let known = own.filter { members.contains($0) }
     return known + members.filter { !known.contains($0) }.sorted { $0.key < $1.key }
   }
@@ -182,7 +183,7 @@ open class NSAtomicStore: NSIncrementalStore, @unchecked Sendable {  // the face
     return members.compactMap { ($0 as? NSAtomicStoreCacheNode)?.objectID }.filter { nodes[$0] != nil }
   }
 
-  /// IDs of what the subclass has for new objects.
+  /// Returns IDs for the reference objects of new objects.
   open override func obtainPermanentIDs(for array: [NSManagedObject]) throws -> [NSManagedObjectID] {
     array.map { newObjectID(for: $0.entity, referenceObject: newReferenceObject(for: $0)) }
   }

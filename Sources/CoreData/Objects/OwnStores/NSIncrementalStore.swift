@@ -1,79 +1,85 @@
-// NSIncrementalStore: stores of the application's own, which are asked for what is needed.
 public import Foundation
 import ObjectContext
 import ObjectModel
 import ObjectStore
 import Synchronization
 
-/// The values of an object in a store of the application's own.
+/// The values of an object in a custom store.
 open class NSIncrementalStoreNode: NSObject {
   /// The object.
   public let objectID: NSManagedObjectID
-  /// The version, which grows with each save of the object.
+  /// The version, which increases with each save of the object.
   public private(set) var version: UInt64
   private var values: [String: Any]
 
-  /// A node of values by name: those of attributes, and for to-one relationships the ID of the object, or `NSNull` for none.
+  /// Creates a node with values by name: attribute values, and for to-one relationships the object's ID, or `NSNull` for none.
   ///
   /// - Parameters:
   ///   - objectID: The object.
-  ///   - values: The values. A to-one relationship without one is asked for by ``NSIncrementalStore/newValue(forRelationship:forObjectWith:with:)``.
+  ///   - values: The values. To-one relationships without a value are requested with
+  ///     ``NSIncrementalStore/newValue(forRelationship:forObjectWith:with:)``.
   ///   - version: The version.
   public init(objectID: NSManagedObjectID, withValues values: [String: Any], version: UInt64) {
     (self.objectID, self.values, self.version) = (objectID, values, version)
   }
 
-  /// Takes other values.
+  /// Replaces the values.
   public func update(withValues values: [String: Any], version: UInt64) { (self.values, self.version) = (values, version) }
 
-  /// The value of an attribute, or the ID of a to-one relationship's object; nil where nothing is known.
+  /// Returns the value of an attribute, or the ID of a to-one relationship's object; nil if it is unknown.
   open func value(for prop: NSPropertyDescription) -> Any? { values[prop.name] }
 }
 
-/// A store of the application's own: a subclass fetches, saves and gives values, and is registered by
+/// A custom store that loads objects on demand. A subclass fetches, saves and returns values. Register it with
 /// ``NSPersistentStoreCoordinator/registerStoreClass(_:forStoreType:)``.
 ///
-/// A fetch is asked for objects, or for their IDs, or for a count; dictionaries are made of the objects. The context that a function is given is one of the
-/// store's own, whose objects have the values that are saved: to-many relationships whose inverse is to-one are there as they are stored. Functions are called
-/// on the thread of whoever asks, one at a time. What such a store writes is encrypted by the application, or not at all.
+/// Fetch requests ask for objects, IDs or a count; dictionaries are derived from the objects. The context passed to a method belongs to the
+/// store. Its objects have the values being saved; to-many relationships whose inverse is to-one have their stored values.
+///
+/// Methods are called one at a time on the caller's thread. The library does not encrypt what such a store writes; the application may do
+/// so.
 open class NSIncrementalStore: NSPersistentStore, @unchecked Sendable {  // the face takes turns
   private let references = Mutex<[ReferenceObject: Lent<Any>]>([:])
   private let space = Mutex<ObjectIDSpace?>(nil)
 
-  /// An identifier for a new store.
+  /// Returns an identifier for a new store.
   open class func identifierForNewStore(at storeURL: URL) -> Any { UUID().uuidString }
 
-  /// Sets the ``NSPersistentStore/metadata``, with ``NSStoreUUIDKey`` and ``NSStoreTypeKey``. This implementation names a new store.
+  /// Sets the ``NSPersistentStore/metadata``, with ``NSStoreUUIDKey`` and ``NSStoreTypeKey``. The default implementation sets those of a
+  /// new store.
   ///
-  /// - Throws: What adding the store throws.
+  /// - Throws: The error that adding the store throws.
   open func loadMetadata() throws {
     metadata = [NSStoreUUIDKey: "\(Self.identifierForNewStore(at: url ?? URL(fileURLWithPath: "/dev/null")))", NSStoreTypeKey: type]
   }
 
-  /// Answers an ``NSFetchRequest`` with objects, IDs or numbers in an array, or an ``NSSaveChangesRequest`` with an empty array. This implementation throws.
+  /// Executes an ``NSFetchRequest`` and returns an array of objects, IDs or numbers, or executes an ``NSSaveChangesRequest`` and returns an
+  /// empty array. The default implementation throws.
   ///
   /// - Parameters:
-  ///   - request: What is asked.
-  ///   - context: The context whose objects are given.
-  /// - Throws: What the fetch or save throws.
+  ///   - request: The request.
+  ///   - context: The context of the objects.
+  /// - Throws: The error that the fetch or save throws.
   open func execute(_ request: NSPersistentStoreRequest, with context: NSManagedObjectContext?) throws -> Any {
     throw IncrementalStoreError.notOverridden("execute(_:with:)", "\(Swift.type(of: self))")
   }
 
-  /// The values of an object. This implementation throws.
+  /// Returns the values of an object. The default implementation throws.
   ///
-  /// - Throws: `NSError` with ``NSManagedObjectReferentialIntegrityError`` where the object is gone; what the fetch throws.
+  /// - Throws: `NSError` with ``NSManagedObjectReferentialIntegrityError`` if the object was deleted; otherwise the error that the fetch
+  ///   throws.
   open func newValuesForObject(with objectID: NSManagedObjectID, with context: NSManagedObjectContext) throws -> NSIncrementalStoreNode {
     throw IncrementalStoreError.notOverridden("newValuesForObject(with:with:)", "\(Swift.type(of: self))")
   }
 
-  /// The IDs of a to-many relationship's objects in an array, or the ID of a to-one relationship's object. This implementation throws.
+  /// Returns an array of the IDs of a to-many relationship's objects, or the ID of a to-one relationship's object. The default
+  /// implementation throws.
   ///
   /// - Parameters:
   ///   - relationship: The relationship.
-  ///   - objectID: The object at its source.
-  ///   - context: The context whose objects are given.
-  /// - Throws: What the fetch throws.
+  ///   - objectID: The source object.
+  ///   - context: The context of the objects.
+  /// - Throws: The error that the fetch throws.
   open func newValue(
     forRelationship relationship: NSRelationshipDescription, forObjectWith objectID: NSManagedObjectID,
     with context: NSManagedObjectContext?
@@ -81,26 +87,26 @@ open class NSIncrementalStore: NSPersistentStore, @unchecked Sendable {  // the 
     throw IncrementalStoreError.notOverridden("newValue(forRelationship:forObjectWith:with:)", "\(Swift.type(of: self))")
   }
 
-  /// Permanent IDs for new objects, in their order. This implementation throws.
+  /// Returns permanent IDs for new objects, in their order. The default implementation throws.
   ///
-  /// - Throws: What the save throws.
+  /// - Throws: The error that the save throws.
   open func obtainPermanentIDs(for array: [NSManagedObject]) throws -> [NSManagedObjectID] {
     throw IncrementalStoreError.notOverridden("obtainPermanentIDs(for:)", "\(Swift.type(of: self))")
   }
 
-  /// Called after contexts have registered objects. This implementation does nothing.
+  /// Called after contexts registered objects. The default implementation does nothing.
   open func managedObjectContextDidRegisterObjects(with objectIDs: [NSManagedObjectID]) {}
-  /// Called after contexts have forgotten objects. This implementation does nothing.
+  /// Called after contexts unregistered objects. The default implementation does nothing.
   open func managedObjectContextDidUnregisterObjects(with objectIDs: [NSManagedObjectID]) {}
 
-  /// The ID of the object that something stands for: a number or a text, or something else that its description tells from others.
+  /// Returns the object ID for a reference object: a number, a string, or an object with a unique description.
   ///
   /// - Parameters:
   ///   - entity: The object's entity.
-  ///   - data: What stands for it.
+  ///   - data: The reference object.
   public final func newObjectID(for entity: NSEntityDescription, referenceObject data: Any) -> NSManagedObjectID {
     guard let space = space.withLock({ $0 }) ?? store?.space, let compiled = space.model.entity(named: entity.name ?? "") else {
-      // There is no ID of an entity that the store has not, nor of a store that is not open; Core Data raises here too.
+      // The entity must belong to the store, and the store must be open. Core Data raises an exception too.
       preconditionFailure(
         "the store of the class \(Swift.type(of: self)) has no objects of the entity “\(entity.name ?? "")”, or is not open")
     }
@@ -117,7 +123,7 @@ open class NSIncrementalStore: NSPersistentStore, @unchecked Sendable {  // the 
     return NSManagedObjectID(space: space.number, entityNumber: UInt32(compiled.number), key: key)
   }
 
-  /// What stands for an object.
+  /// Returns the reference object of an object ID.
   public final func referenceObject(for objectID: NSManagedObjectID) -> Any {
     let space = space.withLock({ $0 }) ?? store?.space
     let reference = space?.internedReference(forKey: objectID.key).map(ReferenceObject.string) ?? .integer(objectID.key)
@@ -128,19 +134,19 @@ open class NSIncrementalStore: NSPersistentStore, @unchecked Sendable {  // the 
     }
   }
 
-  /// The store has an ID space from now on.
+  /// Sets the store's ID space.
   final func noteSpace(_ new: ObjectIDSpace) { space.withLock { $0 = new } }
 
-  /// The metadata are there, and IDs can be made.
+  /// Called once the metadata is loaded and IDs can be created.
   func noteLoaded() throws {}
 
-  /// Whether fetches are answered over all objects, and not by the store.
+  /// Whether fetches are evaluated over all objects in memory instead of by the store.
   var answersInMemory: Bool { false }
-  /// All objects of an entity and those below it, where fetches are answered over them.
+  /// Returns all objects of an entity and its subentities, if fetches are evaluated in memory.
   func allObjects(of entity: CompiledEntity) -> [NSManagedObjectID] { [] }
 }
 
-/// A save, for a store of the application's own.
+/// A save of a custom store.
 public final class NSSaveChangesRequest: NSPersistentStoreRequest {
   /// The objects to insert.
   public let insertedObjects: Set<NSManagedObject>?
@@ -148,16 +154,16 @@ public final class NSSaveChangesRequest: NSPersistentStoreRequest {
   public let updatedObjects: Set<NSManagedObject>?
   /// The objects to delete.
   public let deletedObjects: Set<NSManagedObject>?
-  /// The objects whose versions are to be those that were read.
+  /// The objects whose versions must be unchanged since they were fetched.
   public let lockedObjects: Set<NSManagedObject>?
 
-  /// A save of objects.
+  /// Creates a save request.
   ///
   /// - Parameters:
   ///   - insertedObjects: The objects to insert.
   ///   - updatedObjects: The objects to update.
   ///   - deletedObjects: The objects to delete.
-  ///   - lockedObjects: The objects whose versions are to be those that were read.
+  ///   - lockedObjects: The objects whose versions must be unchanged since they were fetched.
   public init(
     inserted insertedObjects: Set<NSManagedObject>?, updated updatedObjects: Set<NSManagedObject>?,
     deleted deletedObjects: Set<NSManagedObject>?, locked lockedObjects: Set<NSManagedObject>?
@@ -166,11 +172,11 @@ public final class NSSaveChangesRequest: NSPersistentStoreRequest {
     (self.deletedObjects, self.lockedObjects) = (deletedObjects, lockedObjects)
   }
 
-  /// That changes are saved.
+  /// The save request type.
   public override var requestType: NSPersistentStoreRequestType { .saveRequestType }
 }
 
-/// What is wrong with a store of the application's own.
+/// The errors of an incorrect custom store.
 enum IncrementalStoreError: LocalizedError, NumberedError {
   case noClass(String)
   case notOverridden(String, String)
