@@ -490,7 +490,7 @@ final class MigrateCommandTests: XCTestCase {
     _ = try fixture.folder.file("before.store", "mine")
     let refused = try fixture.run(command)
     XCTAssertEqual(refused.status, 73, refused.error)
-    XCTAssertTrue(refused.error.contains("exists already"), refused.error)
+    XCTAssertTrue(refused.error.contains("already exists"), refused.error)
     XCTAssertEqual(try count("Author", fixture), "20")
     try FileManager.default.removeItem(atPath: fixture.path("before.store"))
     XCTAssertEqual(try fixture.run(["backup", "test.store", "before.store"]).status, 0)
