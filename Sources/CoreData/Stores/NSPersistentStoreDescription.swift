@@ -1,60 +1,61 @@
-// NSPersistentStoreDescription: what a store is and how it is opened.
 public import Foundation
 package import ObjectStore
 import SQLCipherStore
 public import StoreKeys
 import Synchronization
 
-/// The encrypted store in a file: there is no other one.
+/// The type of encrypted stores in files, the only persistent type.
 public let NSSQLiteStoreType = "SQLite"
-/// A store in memory, which is gone with its coordinator.
+/// The type of in-memory stores, which are discarded with their coordinator.
 public let NSInMemoryStoreType = "InMemory"
-/// A store in one file that is read and written as a whole. There is none: adding one fails, and the error says what to use, unless the application registers a
-/// class of its own for it.
+/// The type of stores in one file that are read and written as a whole. Unless the application registers a class for it, adding such a
+/// store fails with an error that names the alternative.
 public let NSBinaryStoreType = "Binary"
-/// The option that takes a store to the model by itself.
+/// The option to migrate a store to the model automatically.
 public let NSMigratePersistentStoresAutomaticallyOption =
   "NSMigratePersistentStoresAutomaticallyOption"
-/// The option that infers how a store gets to the model.
+/// The option to infer the mapping to the model.
 public let NSInferMappingModelAutomaticallyOption = "NSInferMappingModelAutomaticallyOption"
-/// The option by which a store is only read.
+/// The option to open a store read-only.
 public let NSReadOnlyPersistentStoreOption = "NSReadOnlyPersistentStoreOption"
-/// The option by which a store keeps its history.
+/// The option to track a store's history.
 public let NSPersistentHistoryTrackingKey = "NSPersistentHistoryTrackingKey"
-/// The option of a database's pragmas. `journal_mode` is accepted and has no effect: the journal is always a write-ahead log, which is emptied and removed when the last
-/// connection closes. `synchronous` chooses what a power cut may lose. Others are errors.
+/// The option for SQLite pragmas.
+///
+/// `journal_mode` is accepted without effect: the journal is always a write-ahead log, which is truncated and removed when the last
+/// connection closes. `synchronous` determines what may be lost in a power failure. Other pragmas are errors.
 public let NSSQLitePragmasOption = "NSSQLitePragmasOption"
-/// The option by which others' commits are told.
+/// The option to post notifications of commits by other processes and coordinators.
 public let NSPersistentStoreRemoteChangeNotificationPostOptionKey =
   "NSPersistentStoreRemoteChangeNotificationOptionKey"
 
-/// What a store is and how it is opened.
+/// The configuration with which a store is opened.
 open class NSPersistentStoreDescription: NSObject, NSCopying {
-  /// The kind of store: ``NSSQLiteStoreType`` is the encrypted one.
+  /// The store type; ``NSSQLiteStoreType`` for encrypted stores.
   open var type: String = NSSQLiteStoreType
-  /// The configuration of the model whose entities it holds; nil for all.
+  /// The model configuration of the store; nil for all entities.
   open var configuration: String?
-  /// Where it lies.
+  /// The store's URL.
   open var url: URL?
-  /// Whether it is only read.
+  /// Whether the store is opened read-only.
   open var isReadOnly = false
-  /// How long is waited for others, in seconds.
+  /// The maximum time to wait for locks, in seconds.
   open var timeout: TimeInterval = 240
-  /// Whether it is opened while the caller goes on.
+  /// Whether the store is opened asynchronously.
   open var shouldAddStoreAsynchronously = false
-  /// Whether it is taken to the model by itself.
+  /// Whether the store is migrated to the model automatically.
   open var shouldMigrateStoreAutomatically = true
-  /// Whether the way to the model is inferred.
+  /// Whether the mapping to the model is inferred.
   open var shouldInferMappingModelAutomatically = true
-  /// Its key; nil for ``NSPersistentContainer/defaultEncryptionKey``.
+  /// The store's key; nil for ``NSPersistentContainer/defaultEncryptionKey``.
   open var encryptionKey: StoreKey?
-  /// What else was set.
+  /// The other options.
   public private(set) var options: [String: NSObject] = [:]
 
-  /// The description of a store that has no place yet.
+  /// Creates a description without a URL.
   public required override init() {}
 
-  /// A description that says the same, and is changed by itself.
+  /// Returns an independent copy of the description.
   open func copy(with zone: NSZone? = nil) -> Any {
     let copy = Self()
     (copy.type, copy.configuration, copy.url, copy.isReadOnly, copy.timeout) = (
@@ -67,10 +68,10 @@ open class NSPersistentStoreDescription: NSObject, NSCopying {
     return copy
   }
 
-  /// The description of the encrypted store at a place.
+  /// Creates a description of the encrypted store at a URL.
   public init(url: URL) { self.url = url }
 
-  /// Sets an option, or takes it back.
+  /// Sets or removes an option.
   open func setOption(_ option: NSObject?, forKey key: String) {
     options[key] = option
     guard let number = option as? NSNumber else { return }
@@ -84,10 +85,10 @@ open class NSPersistentStoreDescription: NSObject, NSCopying {
     }
   }
 
-  /// The description as a value.
+  /// Returns the description as a value.
   ///
-  /// - Parameter needsKey: Whether the store is read or written, and not only its files removed.
-  /// - Throws: ``StoreDescriptionError`` for a type or an option that there is not, and where there is no key.
+  /// - Parameter needsKey: Whether the store is read or written, as opposed to only removing its files.
+  /// - Throws: ``StoreDescriptionError`` if the type or an option is unknown, or a required key is missing.
   package func value(needsKey: Bool = true) throws -> PersistentStoreDescription {
     var value: PersistentStoreDescription
     switch type {
@@ -110,12 +111,12 @@ open class NSPersistentStoreDescription: NSObject, NSCopying {
       value.url = url
     }
     value.configuration = configuration
-    // The author that Core Data gives migrations.
+    // The author that Core Data uses for migrations.
     value.migrationAuthor = "com.apple.coredata.schemamigrator"
     value.isReadOnly = isReadOnly
     value.shouldMigrateStoreAutomatically = shouldMigrateStoreAutomatically
     value.shouldInferMappingModelAutomatically = shouldInferMappingModelAutomatically
-    // What else is said to a store of the application's own, it knows itself.
+    // A custom store interprets its other options itself.
     for (key, option) in options where !RegisteredStoreTypes.has(type) || Self.knownOptions.contains(key) {
       try set(option, key, in: &value)
     }
@@ -136,7 +137,7 @@ open class NSPersistentStoreDescription: NSObject, NSCopying {
     pragmas[name] = value
     setOption(pragmas.isEmpty ? nil : NSDictionary(dictionary: pragmas), forKey: NSSQLitePragmasOption)
   }
-  /// The pragmas that were set.
+  /// The pragmas.
   open var sqlitePragmas: [String: NSObject] {
     (options[NSSQLitePragmasOption] as? NSDictionary).map { pragmas in
       pragmas.reduce(into: [:]) { $0["\($1.key)"] = $1.value as? NSObject ?? NSString(string: "\($1.value)") }
@@ -175,12 +176,12 @@ open class NSPersistentStoreDescription: NSObject, NSCopying {
   }
 }
 
-/// What an option of stores says, where it is an object that knows so itself.
+/// A store option whose value is an object that applies itself to the description.
 protocol StoreOption: NSObject {
   func set(in description: inout PersistentStoreDescription)
 }
 
-/// What is wrong with a store's description.
+/// The errors of an invalid store description.
 enum StoreDescriptionError: LocalizedError, NumberedError {
   case missingPlace
   case binary
@@ -215,7 +216,7 @@ enum StoreDescriptionError: LocalizedError, NumberedError {
   }
 }
 
-/// The types of stores of the application's own.
+/// The types of custom stores.
 enum RegisteredStoreTypes {
   private static let names = Mutex<Set<String>>([])
 
@@ -223,7 +224,7 @@ enum RegisteredStoreTypes {
   static func has(_ name: String) -> Bool { names.withLock { $0.contains(name) } }
 }
 
-/// The key of stores whose descriptions have none of their own.
+/// The key of stores whose descriptions have no key of their own.
 enum DefaultEncryptionKey {
   private static let stored = Mutex<StoreKey?>(nil)
 

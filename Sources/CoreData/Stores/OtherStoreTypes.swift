@@ -1,7 +1,7 @@
-// OtherStoreTypes: the names of stores that are not encrypted, which are told apart and never opened.
+// The names of store types that are recognized but never opened, since they are not encrypted.
 
-/// The name of stores in XML files, of which there are none: what is opened by it fails with an error that says so.
+/// The type of XML stores, which are not supported: opening one fails with an error that says so.
 ///
-/// It is a mere warning, since sources name it where they tell kinds of stores apart.
+/// It is deprecated instead of unavailable because sources use it to distinguish store types.
 @available(*, deprecated, message: "there are no XML stores, since everything that is written is encrypted; use NSSQLiteStoreType")
 public var NSXMLStoreType: String { "XML" }

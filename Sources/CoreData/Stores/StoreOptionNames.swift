@@ -1,21 +1,20 @@
-// StoreOptionNames: options of stores that applications set beside those of a description's own.
 import Foundation
 import ObjectStore
 import SQLCipherStore
 
-/// The option of how long a store waits for others who write, in seconds.
+/// The option for the maximum time to wait for other writers, in seconds.
 public let NSPersistentStoreTimeoutOption = "NSPersistentStoreTimeoutOption"
-/// The option of how many readers a store may have at once.
+/// The option for the maximum number of concurrent readers of a store.
 public let NSPersistentStoreConnectionPoolMaxSizeKey = "NSPersistentStoreConnectionPoolMaxSizeKey"
-/// The option of how the system protects a store's files; here they are encrypted, whatever it says.
+/// The option for the system's file protection. Files are encrypted regardless of its value.
 public let NSPersistentStoreFileProtectionKey = "NSPersistentStoreFileProtectionKey"
-/// The option that a migration does what can wait later, by ``NSPersistentStoreCoordinator/finishDeferredLightweightMigration()``.
+/// The option to defer tasks of a migration until ``NSPersistentStoreCoordinator/finishDeferredLightweightMigration()``.
 public let NSPersistentStoreDeferredLightweightMigrationOptionKey =
   "NSPersistentStoreDeferredLightweightMigrationOptionKey"
 
 /// Sets an option of a description.
 ///
-/// - Returns: Whether it is one of these.
+/// - Returns: Whether the option is one of those declared here.
 func setStoreOption(
   _ option: NSObject, _ key: String, in description: inout PersistentStoreDescription
 ) -> Bool {

@@ -1,28 +1,27 @@
-// SecureArchive: objects as archived bytes.
 import Foundation
 
-/// Objects that archive securely, as bytes.
+/// Encodes objects as secure archives.
 enum SecureArchive {
-  /// What property lists are made of.
+  /// The classes of property lists.
   static let plainClasses: [AnyClass] = [
     NSArray.self, NSDictionary.self, NSSet.self, NSString.self, NSNumber.self, NSDate.self, NSData.self, NSURL.self, NSUUID.self,
     NSNull.self,
   ]
 
-  /// The bytes of an object, or of a value of Swift that has one.
+  /// Returns the archive of an object, or of a Swift value with a corresponding object.
   static func data(of value: Any) throws -> Data {
     try NSKeyedArchiver.archivedData(withRootObject: object(of: value), requiringSecureCoding: true)
   }
 
-  /// The object of bytes.
+  /// Returns the object in an archive.
   static func object(of data: Data, classes: [AnyClass]) throws -> Any? {
     try NSKeyedUnarchiver.unarchivedObject(ofClasses: classes + plainClasses, from: data)
   }
 
-  /// Whether a value is an object that archives.
+  /// Returns whether a value is an object that can be archived.
   static func archives(_ value: Any) -> Bool { value is any NSCoding }
 
-  /// Values of Swift as the objects that they are on Apple's systems.
+  /// Returns the object that a Swift value is bridged to on Apple's systems.
   private static func object(of value: Any) -> Any {
     switch value {
     case let value as any NSCoding: value

@@ -1,41 +1,41 @@
-// ValueTransformer: Foundation's class of that name, which Linux lacks: how values of transformable attributes become bytes.
 public import Foundation
 import ObjectModel
 import Synchronization
 
 /// The name of a transformer.
 public struct NSValueTransformerName: RawRepresentable, Hashable, Sendable {
-  /// The text.
+  /// The name as a string.
   public let rawValue: String
-  /// A name of a text.
+  /// Creates a name from a string.
   public init(rawValue: String) { self.rawValue = rawValue }
-  /// A name of a text.
+  /// Creates a name from a string.
   public init(_ rawValue: String) { self.rawValue = rawValue }
-  /// What models name by default: values that archive securely, and `Codable` ones.
+  /// The default transformer of models, for values that support secure archiving, and for `Codable` values.
   public static let secureUnarchiveFromDataTransformerName = NSValueTransformerName("NSSecureUnarchiveFromData")
 }
 
-/// Turns values into others, such as bytes, and back. Registered under a name, it is that of the attributes whose model names it.
+/// A transformer between values, such as between objects and data; equivalent to Foundation's class, which Linux lacks. Attributes use the
+/// transformer that their model names.
 ///
-/// Register before a store is opened. Contexts call a transformer on their queues, and may do so at the same time.
+/// Register transformers before opening a store. Contexts call a transformer on their queues, possibly at the same time.
 open class ValueTransformer: NSObject {
   private static let registry = Mutex<[String: Registered]>([:])
-  // Those who register a transformer see to it that it may be called on any thread, as on Apple's systems.
+  // The application that registers a transformer ensures that any thread may call it, as on Apple's systems.
   private struct Registered: @unchecked Sendable {
     let transformer: ValueTransformer
   }
   private let registered: ValueTransformer?
 
-  /// A transformer.
+  /// Creates a transformer.
   public override init() { registered = nil }
 
-  /// The transformer of a name; nil where there is none.
+  /// Creates a transformer that forwards to the registered one with a name; returns nil if there is none.
   public init?(forName name: NSValueTransformerName) {
     guard let found = Self.registry.withLock({ $0[name.rawValue] }) else { return nil }
     registered = found.transformer
   }
 
-  /// Registers a transformer under a name, or takes it back where it is nil.
+  /// Registers a transformer under a name; nil removes the registration.
   public class func setValueTransformer(_ transformer: ValueTransformer?, forName name: NSValueTransformerName) {
     let entry = transformer.map(Registered.init)
     registry.withLock { $0[name.rawValue] = entry }
@@ -46,46 +46,46 @@ open class ValueTransformer: NSObject {
     }
   }
 
-  /// The names that transformers are registered under.
+  /// Returns the names of the registered transformers.
   public class func valueTransformerNames() -> [NSValueTransformerName] {
     registry.withLock { $0.keys.sorted() }.map(NSValueTransformerName.init(_:))
   }
 
-  /// The class of what values are turned into.
+  /// Returns the class of transformed values.
   open class func transformedValueClass() -> AnyClass { NSObject.self }
-  /// Whether values can be turned back.
+  /// Returns whether the transformation is reversible.
   open class func allowsReverseTransformation() -> Bool { true }
-  /// Turns a value into another one: bytes, where it is that of an attribute.
+  /// Transforms a value; the result is data for a transformer of an attribute.
   open func transformedValue(_ value: Any?) -> Any? { registered?.transformedValue(value) ?? value }
-  /// Turns a value back.
+  /// Reverses the transformation of a value.
   open func reverseTransformedValue(_ value: Any?) -> Any? {
     if let registered { return registered.reverseTransformedValue(value) }
     return Self.allowsReverseTransformation() ? transformedValue(value) : nil
   }
 
-  /// Whether what is stored is what ``reverseTransformedValue(_:)`` makes.
+  /// Whether the stored value is the result of ``reverseTransformedValue(_:)``.
   var storesReverse: Bool { registered?.storesReverse ?? false }
 }
 
-/// Archives objects securely: it turns bytes into objects, and objects back into bytes.
+/// A transformer that decodes data to objects, and encodes objects as secure archives in reverse.
 open class NSSecureUnarchiveFromDataTransformer: ValueTransformer {
-  /// The classes of the objects.
+  /// The allowed classes of the objects.
   open class var allowedTopLevelClasses: [AnyClass] { SecureArchive.plainClasses }
-  /// The class of what bytes are turned into.
+  /// The class of the decoded objects.
   open override class func transformedValueClass() -> AnyClass { allowedTopLevelClasses.first ?? NSObject.self }
-  /// Turns bytes into an object; nil where they are none.
+  /// Decodes data to an object; nil if it is not an archive.
   open override func transformedValue(_ value: Any?) -> Any? {
     guard let data = (value as? Data) ?? (value as? NSData).map({ Data(referencing: $0) }) else { return nil }
     return try? SecureArchive.object(of: data, classes: Self.allowedTopLevelClasses)
   }
-  /// Turns an object into bytes; nil where it cannot be archived.
+  /// Encodes an object as data; nil if it cannot be archived.
   open override func reverseTransformedValue(_ value: Any?) -> Any? { value.flatMap { try? SecureArchive.data(of: $0) } }
 
   override var storesReverse: Bool { true }
 }
 
-/// A transformer as the library calls it.
-// Those who register a transformer see to it that it may be called on any thread, as on Apple's systems.
+/// Adapts a transformer to the library's protocol.
+// The application that registers a transformer ensures that any thread may call it, as on Apple's systems.
 private struct RegisteredTransformer: AttributeTransformer, @unchecked Sendable {
   let transformer: ValueTransformer
 
@@ -99,16 +99,16 @@ private struct RegisteredTransformer: AttributeTransformer, @unchecked Sendable 
   func value(from data: Data) throws -> any Sendable {
     let made = transformer.storesReverse ? transformer.transformedValue(data) : transformer.reverseTransformedValue(data)
     guard let made else { throw TransformerError.noValue("\(type(of: transformer))") }
-    // The object is given to the context that has asked, and to nobody else.
+    // The object is passed only to the context that requested it.
     guard let lent = Self.cast(made, to: (any Sendable).self) else { throw TransformerError.noValue("\(type(of: transformer))") }
     return lent
   }
 
-  /// A cast that the compiler does not look into: it knows no cast to `Sendable`.
+  /// A cast that the compiler does not check, since it rejects casts to `Sendable`.
   private static func cast<Value>(_ value: Any, to type: Value.Type) -> Value? { value as? Value }
 }
 
-/// Why a transformer is of no use.
+/// The errors of a transformer.
 enum TransformerError: LocalizedError {
   case noData(String)
   case noValue(String)

@@ -1,9 +1,8 @@
-// FetchContents: what a fetch request asks.
 import Foundation
 import ObjectModel
 import ObjectQuery
 
-/// What a fetch request asks.
+/// The contents of a fetch request.
 final class FetchContents {
   var entityName: String?
   var entity: NSEntityDescription?
@@ -48,7 +47,7 @@ final class FetchContents {
     returnsDistinctResults = other.returnsDistinctResults
   }
 
-  /// A question as stores of the application's own are asked it. Dictionaries are made of objects.
+  /// Creates the contents of a request to a custom store. Dictionaries are derived from objects.
   init(_ specification: FetchSpecification) {
     entityName = specification.entityName
     predicate = specification.predicate.map { NSPredicate($0) }
@@ -62,9 +61,9 @@ final class FetchContents {
     }
   }
 
-  /// The question as a value.
+  /// Returns the request as a value.
   ///
-  /// - Throws: What is wrong with a predicate's text, and ``FetchRequestError``.
+  /// - Throws: An error of an invalid predicate format, and ``FetchRequestError``.
   func specification() throws -> FetchSpecification {
     guard let entityName else { throw FetchRequestError.missingEntity }
     var value = FetchSpecification(entityName: entityName)

@@ -1,9 +1,10 @@
 import Foundation
 import ObjectQuery
 
-/// Properties of texts, numbers and other values that predicates and orders name by keys. Apple's systems read them by Objective-C, which Linux lacks.
+/// The properties of strings, numbers and other values that predicates and sort descriptors can use. Apple's systems read them through
+/// Objective-C, which Linux lacks.
 enum FoundationKeys {
-  /// The value of a property; nil if there is no such property.
+  /// Returns the value of a property; nil if there is no such property.
   static func value(_ key: String, of constant: FetchConstant) -> Any? {
     switch constant {
     case .string(let text): value(key, of: text)
@@ -22,7 +23,7 @@ enum FoundationKeys {
   private static func value(_ key: String, of text: String) -> Any? {
     let string = NSString(string: text)
     return switch key {
-    // As the function length() of predicates counts.
+    // Counted like the function length() of predicates.
     case "length": text.unicodeScalars.count
     case "uppercaseString": text.uppercased()
     case "lowercaseString": text.lowercased()

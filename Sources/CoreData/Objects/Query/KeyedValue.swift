@@ -1,12 +1,11 @@
-// KeyedValue: values by paths, of objects of every kind, and their order.
 import Foundation
 import ObjectContext
 import ObjectModel
 import ObjectQuery
 
-/// Values of objects, dictionaries and plain values by dotted paths.
+/// Reads values of objects, dictionaries and plain values by key path, and compares them.
 enum KeyedValue {
-  /// The value; nil where there is none.
+  /// Returns the value at a key path; nil if there is no value.
   static func of(_ keyPath: String, in object: Any?) -> Any? {
     if keyPath.isEmpty || keyPath == "self" || keyPath == "SELF" { return AttributeConversion.unwrapped(object) }
     switch AttributeConversion.unwrapped(object) {
@@ -27,9 +26,9 @@ enum KeyedValue {
     }
   }
 
-  /// The values of each member, or what a collection operator computes of them.
+  /// Returns each member's value, or the result of a collection operator.
   ///
-  /// - Parameter isSet: Whether the values are a set, which leaves out members without one.
+  /// - Parameter isSet: Whether the result is a set, which omits members without a value.
   static func of(_ keyPath: String, inMembers members: [Any], isSet: Bool = false) -> Any? {
     let keys = keyPath.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
     guard let place = keys.firstIndex(where: { $0.hasPrefix("@") }) else {
@@ -57,7 +56,7 @@ enum KeyedValue {
     case "@distinctUnionOfObjects": return distinct(found.compactMap { $0 })
     case "@distinctUnionOfArrays", "@distinctUnionOfSets": return distinct(found.compactMap { $0 }.flatMap(parts))
     case let name:
-      // What an operator does not apply to has no result, as what raises on Apple's systems.
+      // An operator that cannot be applied returns nil; Apple's systems raise an exception.
       guard let value = try? CollectionOperator.value(of: name, found, keyPath: keyPath) else { return nil }
       return number(value).map { $0 as Any } ?? value
     }
@@ -69,13 +68,13 @@ enum KeyedValue {
   }
 
   private static func inner(_ whole: Any?, _ value: (String) -> Any?, _ keyPath: String) -> Any? {
-    // A key may have dots itself.
+    // A key may contain dots.
     if let whole { return AttributeConversion.unwrapped(whole) }
     guard let dot = keyPath.firstIndex(of: ".") else { return nil }
     return of(String(keyPath[keyPath.index(after: dot)...]), in: value(String(keyPath[..<dot])))
   }
 
-  /// How two values stand in an order: what has no value comes first, and what cannot be compared is equal.
+  /// Compares two values for sorting. Missing values sort first, and values that cannot be compared are equal.
   static func compare(_ one: Any?, _ other: Any?, by comparison: SortComparison) -> ComparisonResult {
     switch (present(one), present(other)) {
     case (nil, nil): .orderedSame

@@ -1,14 +1,14 @@
-// ManagedKeyPaths: the names of managed properties by Swift's key paths.
 import Foundation
 public import ObjectContext
 import Synchronization
 
 extension EntityClassRegistry {
-  /// Enters the key paths of a module's managed properties. What the plugin writes calls it when the program is loaded; the key paths are made when somebody asks for one.
+  /// Registers the key paths of a module's managed properties. Generated code calls this method when the program is loaded; the key paths
+  /// are created when first used.
   public static func enterKeyPaths(_ fill: @escaping @Sendable (inout _KeyPathNames) -> Void) { ManagedKeyPaths.enter(fill) }
 }
 
-/// The names of managed properties by Swift's key paths.
+/// Maps Swift key paths to names of managed properties.
 enum ManagedKeyPaths {
   private struct State {
     var waiting: [@Sendable (inout _KeyPathNames) -> Void] = []
@@ -18,9 +18,9 @@ enum ManagedKeyPaths {
 
   static func enter(_ fill: @escaping @Sendable (inout _KeyPathNames) -> Void) { state.withLock { $0.waiting.append(fill) } }
 
-  /// The dotted path that a key path stands for.
+  /// Returns the dotted key path for a Swift key path.
   ///
-  /// - Throws: ``UnknownKeyPathError`` where it is none of managed properties.
+  /// - Throws: ``UnknownKeyPathError`` if the key path does not consist of managed properties.
   static func name(of keyPath: AnyKeyPath) throws -> String {
     let names = state.withLock { state in
       for fill in state.waiting { fill(&state.names) }
@@ -32,7 +32,7 @@ enum ManagedKeyPaths {
     return keys.joined(separator: ".")
   }
 
-  /// The names of a path that leads to stored properties of other classes, which Swift prints; nil where it cannot.
+  /// Returns the keys of a path of stored properties of other classes, parsed from its description; nil if that fails.
   private static func plainKeys(of keyPath: AnyKeyPath) -> [String]? {
     guard !(type(of: keyPath).rootType is NSManagedObject.Type) else { return nil }
     let text = "\(keyPath)"
@@ -43,7 +43,7 @@ enum ManagedKeyPaths {
   }
 }
 
-/// A key path leads to no managed property.
+/// The error that a key path does not lead to a managed property.
 struct UnknownKeyPathError: LocalizedError {
   let keyPath: String
   var errorDescription: String? {

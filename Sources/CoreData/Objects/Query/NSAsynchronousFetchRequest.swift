@@ -1,19 +1,19 @@
-// NSAsynchronousFetchRequest: fetches whose reading is done elsewhere than on the context's queue.
 import Foundation
 import ObjectContext
 import ObjectQuery
 import ObjectStore
 
-/// A fetch that does not hold up the queue of its context: stores are read elsewhere, and the context makes the objects at the end.
+/// A fetch that does not block the queue of its context: the stores are read on other threads, and the context creates the objects at the
+/// end.
 open class NSAsynchronousFetchRequest<ResultType>: NSPersistentStoreRequest {
-  /// What is fetched.
+  /// The fetch request.
   public let fetchRequest: NSFetchRequest<ResultType>
-  /// Called on the context's queue when the fetch has ended.
+  /// A closure called on the context's queue when the fetch has finished.
   public let completionBlock: ((NSAsynchronousFetchResult<ResultType>) -> Void)?
-  /// How many results are expected, for the progress; 0 where nobody knows.
+  /// The expected number of results, for the progress; 0 if it is unknown.
   public var estimatedResultCount = 0
 
-  /// A fetch, and what is done with its results.
+  /// Creates an asynchronous fetch with a completion block.
   public init(
     fetchRequest request: NSFetchRequest<ResultType>, completionBlock block: ((NSAsynchronousFetchResult<ResultType>) -> Void)? = nil
   ) {
@@ -21,11 +21,11 @@ open class NSAsynchronousFetchRequest<ResultType>: NSPersistentStoreRequest {
   }
 }
 
-/// What an asynchronous fetch finds.
+/// The result of an asynchronous fetch.
 open class NSAsynchronousFetchResult<ResultType>: NSPersistentStoreAsynchronousResult {
-  /// What was fetched.
+  /// The request.
   public let fetchRequest: NSAsynchronousFetchRequest<ResultType>
-  /// What was found; nil until then.
+  /// The fetched results; nil until the fetch has finished.
   public internal(set) var finalResult: [ResultType]?
 
   init(_ request: NSAsynchronousFetchRequest<ResultType>, _ context: NSManagedObjectContext, _ progress: Progress) {
@@ -34,7 +34,7 @@ open class NSAsynchronousFetchResult<ResultType>: NSPersistentStoreAsynchronousR
   }
 }
 
-/// A request that begins a fetch, whatever it fetches.
+/// An asynchronous fetch request of any result type.
 protocol BeginningFetch: NSPersistentStoreRequest {
   func begin(in context: NSManagedObjectContext) throws -> NSPersistentStoreAsynchronousResult
 }
@@ -71,7 +71,7 @@ extension NSAsynchronousFetchRequest: BeginningFetch {
       }
     }
     let lent = Lent(value: (self, fetch, result))
-    // The task runs on the context's queue, where it continues once the stores are read.
+    // The task runs on the context's queue, and resumes there after the stores were read.
     Task.detached(executorPreference: context.work.executor) {
       let (request, fetch, result) = lent.value
       let found: Result<[ResultType], any Error>

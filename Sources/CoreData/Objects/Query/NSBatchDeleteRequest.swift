@@ -1,42 +1,41 @@
-// NSBatchDeleteRequest: deletions of many rows without objects.
 import Foundation
 import ObjectContext
 public import ObjectModel
 import ObjectQuery
 import ObjectStore
 
-/// What a batch deletion returns.
+/// The type of a batch delete's result.
 public enum NSBatchDeleteRequestResultType: UInt, Sendable {
-  /// That it succeeded.
+  /// Whether the request succeeded.
   case resultTypeStatusOnly
-  /// Which objects were deleted.
+  /// The IDs of the deleted objects.
   case resultTypeObjectIDs
-  /// How many.
+  /// The number of deleted objects.
   case resultTypeCount
 }
 
-/// A deletion of all objects of a fetch, or of given ones, by their delete rules and without making objects.
+/// A request that deletes all objects of a fetch, or given objects, and applies their delete rules without creating objects.
 open class NSBatchDeleteRequest: NSPersistentStoreRequest {
-  /// What finds the objects: a copy of the request that was given, or one for the objects' IDs.
+  /// The request that finds the objects: a copy of the given request, or one for the object IDs.
   public let fetchRequest: NSFetchRequest<any NSFetchRequestResult>
   private let objectIDs: [NSManagedObjectID]?
-  /// What is returned.
+  /// The type of the result.
   public var resultType = NSBatchDeleteRequestResultType.resultTypeStatusOnly
 
-  /// Deletes what a fetch finds. What is changed of the request later is not heeded.
+  /// Creates a request that deletes the objects of a fetch. Later changes of the fetch request have no effect.
   public init<ResultType>(fetchRequest fetch: NSFetchRequest<ResultType>) {
     fetchRequest = NSFetchRequest(sharing: FetchContents(fetch.question))
     objectIDs = nil
   }
 
-  /// Deletes objects.
+  /// Creates a request that deletes the objects with IDs.
   public init(objectIDs objects: [NSManagedObjectID]) {
     fetchRequest = NSFetchRequest(entityName: objects.first?.entityName ?? "")
     fetchRequest.predicate = NSPredicate(format: "SELF IN %@", objects)
     objectIDs = objects
   }
 
-  /// That rows are deleted.
+  /// The batch delete request type.
   public override var requestType: NSPersistentStoreRequestType { .batchDeleteRequestType }
 
   func value() throws -> BatchDeleteRequest {
@@ -59,11 +58,11 @@ open class NSBatchDeleteRequest: NSPersistentStoreRequest {
   }
 }
 
-/// What a batch deletion has done.
+/// The result of a batch delete.
 open class NSBatchDeleteResult: NSPersistentStoreResult {
-  /// What was asked for.
+  /// The type of the result.
   public let resultType: NSBatchDeleteRequestResultType
-  /// Whether it succeeded, the IDs of the objects, or their number: a `Bool`, an array of ``NSManagedObjectID``s or an `Int`.
+  /// The result: a `Bool` for success, an array of ``NSManagedObjectID``s, or the number of objects as an `Int`.
   public let result: Any?
 
   init(_ type: NSBatchDeleteRequestResultType, _ result: BatchResult) {

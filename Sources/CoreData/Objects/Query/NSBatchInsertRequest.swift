@@ -1,34 +1,34 @@
-// NSBatchInsertRequest: many new rows without objects.
 public import Foundation
 import ObjectContext
 import ObjectStore
 
-/// What a batch insertion returns.
+/// The type of a batch insert's result.
 public enum NSBatchInsertRequestResultType: UInt, Sendable {
-  /// That it succeeded.
+  /// Whether the request succeeded.
   case statusOnly
-  /// Which objects there are now.
+  /// The IDs of the inserted objects.
   case objectIDs
-  /// How many.
+  /// The number of inserted objects.
   case count
 }
 
-/// The insertion of many rows without objects, all of them or none.
+/// A request that atomically inserts rows without creating objects.
 ///
-/// The merge policy of the context that executes it says what becomes of rows whose unique values are taken: with ``NSMergePolicy/mergeByPropertyObjectTrump`` the stored objects take their values,
-/// with ``NSMergePolicy/overwrite`` they are replaced, with ``NSMergePolicy/mergeByPropertyStoreTrump`` and ``NSMergePolicy/rollback`` the rows are passed over, and with ``NSMergePolicy/error`` the request fails.
+/// The context's merge policy resolves violations of uniqueness constraints. With ``NSMergePolicy/mergeByPropertyObjectTrump``, the stored
+/// objects take the row's values. With ``NSMergePolicy/overwrite``, they are replaced. With ``NSMergePolicy/mergeByPropertyStoreTrump`` and
+/// ``NSMergePolicy/rollback``, the rows are skipped. With ``NSMergePolicy/error``, the request fails.
 open class NSBatchInsertRequest: NSPersistentStoreRequest {
   /// The entity's name.
   public let entityName: String
   /// The entity.
   public let entity: NSEntityDescription?
-  /// The rows: values by the names of properties.
+  /// The rows: dictionaries of values by property name.
   public var objectsToInsert: [[String: Any]]?
-  /// Fills a row and returns false; returns true when there are no more.
+  /// A closure that fills a row and returns false, or returns true if there are no more rows.
   public var dictionaryHandler: ((NSMutableDictionary) -> Bool)?
-  /// Fills an object, which is in no context, and returns false; returns true when there are no more.
+  /// A closure that fills an object without a context and returns false, or returns true if there are no more rows.
   public var managedObjectHandler: ((NSManagedObject) -> Bool)?
-  /// What is returned.
+  /// The type of the result.
   public var resultType = NSBatchInsertRequestResultType.statusOnly
 
   private init(
@@ -38,30 +38,30 @@ open class NSBatchInsertRequest: NSPersistentStoreRequest {
     (entityName, self.entity, objectsToInsert, dictionaryHandler, managedObjectHandler) = (name, entity, objects, dictionary, object)
   }
 
-  /// Inserts rows given as dictionaries.
+  /// Creates a request that inserts rows given as dictionaries.
   public convenience init(entityName: String, objects dictionaries: [[String: Any]]) { self.init(entityName, nil, dictionaries) }
-  /// Inserts rows given as dictionaries.
+  /// Creates a request that inserts rows given as dictionaries.
   public convenience init(entity: NSEntityDescription, objects dictionaries: [[String: Any]]) {
     self.init(entity.name ?? "", entity, dictionaries)
   }
-  /// Inserts rows that a closure fills, one after the other.
+  /// Creates a request that inserts rows that a closure fills one at a time.
   public convenience init(entityName: String, dictionaryHandler handler: @escaping (NSMutableDictionary) -> Bool) {
     self.init(entityName, nil, nil, handler)
   }
-  /// Inserts rows that a closure fills, one after the other.
+  /// Creates a request that inserts rows that a closure fills one at a time.
   public convenience init(entity: NSEntityDescription, dictionaryHandler handler: @escaping (NSMutableDictionary) -> Bool) {
     self.init(entity.name ?? "", entity, nil, handler)
   }
-  /// Inserts rows that a closure fills by the properties of an object, one after the other.
+  /// Creates a request that inserts rows that a closure fills one at a time through an object's properties.
   public convenience init(entityName: String, managedObjectHandler handler: @escaping (NSManagedObject) -> Bool) {
     self.init(entityName, nil, nil, nil, handler)
   }
-  /// Inserts rows that a closure fills by the properties of an object, one after the other.
+  /// Creates a request that inserts rows that a closure fills one at a time through an object's properties.
   public convenience init(entity: NSEntityDescription, managedObjectHandler handler: @escaping (NSManagedObject) -> Bool) {
     self.init(entity.name ?? "", entity, nil, nil, handler)
   }
 
-  /// That rows are inserted.
+  /// The batch insert request type.
   public override var requestType: NSPersistentStoreRequestType { .batchInsertRequestType }
 
   func value(in context: ManagedObjectContext, _ policy: NSMergePolicy) -> BatchInsertRequest {
@@ -105,14 +105,14 @@ open class NSBatchInsertRequest: NSPersistentStoreRequest {
     return Self.row(row)
   }
 
-  /// Objects stand for their IDs.
+  /// Returns a row with objects replaced by their IDs.
   private static func row(_ values: [String: Any]) -> [String: Any] {
     values.mapValues { ManagedValue.unlinked(ManagedValue.taken($0)) ?? NSNull() }
   }
 }
 
 extension NSManagedObject {
-  /// Rows that a closure fills by the properties of an object of the class.
+  /// Returns the rows that a closure fills through the properties of an object of the class.
   fileprivate class func rows(
     filledBy handler: @escaping (NSManagedObject) -> Bool, _ onConflict: BatchConflictPolicy
   ) -> BatchInsertRequest {
@@ -120,11 +120,11 @@ extension NSManagedObject {
   }
 }
 
-/// What a batch insertion has done.
+/// The result of a batch insert.
 open class NSBatchInsertResult: NSPersistentStoreResult {
-  /// What was asked for.
+  /// The type of the result.
   public let resultType: NSBatchInsertRequestResultType
-  /// Whether it succeeded, the IDs of the objects, or their number: a `Bool`, an array of ``NSManagedObjectID``s or an `Int`.
+  /// The result: a `Bool` for success, an array of ``NSManagedObjectID``s, or the number of objects as an `Int`.
   public let result: Any?
 
   init(_ type: NSBatchInsertRequestResultType, _ result: BatchResult) {

@@ -1,41 +1,40 @@
-// NSBatchUpdateRequest: changes of many rows without objects.
 import Foundation
 import ObjectContext
 import ObjectModel
 import ObjectQuery
 import ObjectStore
 
-/// What a batch update returns.
+/// The type of a batch update's result.
 public enum NSBatchUpdateRequestResultType: UInt, Sendable {
-  /// That it succeeded.
+  /// Whether the request succeeded.
   case statusOnlyResultType
-  /// Which objects were changed.
+  /// The IDs of the updated objects.
   case updatedObjectIDsResultType
-  /// How many.
+  /// The number of updated objects.
   case updatedObjectsCountResultType
 }
 
-/// A change of all rows that meet a condition, without objects.
+/// A request that updates all rows that match a predicate without creating objects.
 open class NSBatchUpdateRequest: NSPersistentStoreRequest {
   /// The entity's name.
   public let entityName: String
   /// The entity.
   public let entity: NSEntityDescription?
-  /// Which rows; all where it is nil.
+  /// The predicate of the rows to update; nil for all rows.
   public var predicate: NSPredicate?
-  /// Whether rows of the entities below are among them.
+  /// Whether rows of subentities are included.
   public var includesSubentities = true
-  /// What is returned.
+  /// The type of the result.
   public var resultType = NSBatchUpdateRequestResultType.statusOnlyResultType
-  /// The new values by the properties or their names: constants, objects, or expressions.
+  /// The new values by property or property name: constants, objects or expressions.
   public var propertiesToUpdate: [AnyHashable: Any]?
 
-  /// Changes rows of an entity.
+  /// Creates a request that updates rows of an entity.
   public init(entityName: String) { (self.entityName, entity) = (entityName, nil) }
-  /// Changes rows of an entity.
+  /// Creates a request that updates rows of an entity.
   public init(entity: NSEntityDescription) { (entityName, self.entity) = (entity.name ?? "", entity) }
 
-  /// That rows are changed.
+  /// The batch update request type.
   public override var requestType: NSPersistentStoreRequestType { .batchUpdateRequestType }
 
   func value() throws -> BatchUpdateRequest {
@@ -58,7 +57,7 @@ open class NSBatchUpdateRequest: NSPersistentStoreRequest {
     return request
   }
 
-  /// A value as the library takes it.
+  /// Returns a value in the library's type.
   private static func value(_ value: Any) throws -> (any Sendable)? {
     if let object = value as? ManagedObject { return object.objectID }
     if let expression = value as? NSExpression { return try expression.outcome.get() }
@@ -66,11 +65,11 @@ open class NSBatchUpdateRequest: NSPersistentStoreRequest {
   }
 }
 
-/// What a batch update has done.
+/// The result of a batch update.
 open class NSBatchUpdateResult: NSPersistentStoreResult {
-  /// What was asked for.
+  /// The type of the result.
   public let resultType: NSBatchUpdateRequestResultType
-  /// Whether it succeeded, the IDs of the objects, or their number: a `Bool`, an array of ``NSManagedObjectID``s or an `Int`.
+  /// The result: a `Bool` for success, an array of ``NSManagedObjectID``s, or the number of objects as an `Int`.
   public let result: Any?
 
   init(_ type: NSBatchUpdateRequestResultType, _ result: BatchResult) {

@@ -1,18 +1,17 @@
-// NSComparisonPredicate: comparisons of two expressions as objects.
 import Foundation
 import ObjectQuery
 
-/// A comparison of two expressions.
+/// A predicate that compares two expressions.
 public final class NSComparisonPredicate: NSPredicate, @unchecked Sendable {  // it never changes
-  /// How the sides are compared.
+  /// The comparison operator.
   public enum Operator: UInt, Sendable {
-    /// Less.
+    /// Less than.
     case lessThan
-    /// Less or equal.
+    /// Less than or equal.
     case lessThanOrEqualTo
-    /// Greater.
+    /// Greater than.
     case greaterThan
-    /// Greater or equal.
+    /// Greater than or equal.
     case greaterThanOrEqualTo
     /// Equal.
     case equalTo
@@ -20,65 +19,65 @@ public final class NSComparisonPredicate: NSPredicate, @unchecked Sendable {  //
     case notEqualTo
     /// Matches a regular expression.
     case matches
-    /// Matches a pattern of `*` and `?`.
+    /// Matches a pattern with the wildcards `*` and `?`.
     case like
-    /// Begins with a text.
+    /// Begins with a string.
     case beginsWith
-    /// Ends with a text.
+    /// Ends with a string.
     case endsWith
-    /// Is one of several.
+    /// Is an element of a collection.
     case `in`
-    /// Is compared by a method of the application: nothing here does.
+    /// Is compared by a custom method. Not supported.
     case customSelector
-    /// Contains a text, or a member.
+    /// Contains a substring or an element.
     case contains = 99
-    /// Lies between two.
+    /// Is between two bounds.
     case between = 100
   }
 
-  /// Which members of a to-many left side are asked about.
+  /// The members of a to-many left expression that must match.
   public enum Modifier: UInt, Sendable {
-    /// The left side is one value.
+    /// The left expression is a single value.
     case direct
-    /// All.
+    /// All members must match.
     case all
-    /// Any.
+    /// At least one member must match.
     case any
   }
 
-  /// How texts are compared.
+  /// The options of string comparison.
   public struct Options: OptionSet, Sendable {
     /// The raw value.
     public let rawValue: UInt
-    /// Options of a raw value.
+    /// Creates options from a raw value.
     public init(rawValue: UInt) { self.rawValue = rawValue }
-    /// Without regard to case.
+    /// Ignores case.
     public static let caseInsensitive = Options(rawValue: 1)
-    /// Without regard to accents.
+    /// Ignores diacritics.
     public static let diacriticInsensitive = Options(rawValue: 2)
-    /// Both sides are normalised.
+    /// Compares normalized strings.
     public static let normalized = Options(rawValue: 4)
   }
 
-  /// The left side.
+  /// The left expression.
   public let leftExpression: NSExpression
-  /// The right side.
+  /// The right expression.
   public let rightExpression: NSExpression
-  /// Which members of a to-many left side are asked about.
+  /// The members of a to-many left expression that must match.
   public let comparisonPredicateModifier: Modifier
-  /// How the sides are compared.
+  /// The comparison operator.
   public let predicateOperatorType: Operator
-  /// How texts are compared.
+  /// The options of string comparison.
   public let options: Options
 
-  /// Compares two expressions.
+  /// Creates a comparison of two expressions.
   ///
   /// - Parameters:
-  ///   - lhs: The left side.
-  ///   - rhs: The right side.
-  ///   - modifier: Which members of a to-many left side are asked about.
-  ///   - type: How the sides are compared.
-  ///   - options: How texts are compared.
+  ///   - lhs: The left expression.
+  ///   - rhs: The right expression.
+  ///   - modifier: The members of a to-many left expression that must match.
+  ///   - type: The comparison operator.
+  ///   - options: The options of string comparison.
   public init(
     leftExpression lhs: NSExpression, rightExpression rhs: NSExpression, modifier: Modifier, type: Operator, options: Options = []
   ) {
@@ -121,7 +120,7 @@ public final class NSComparisonPredicate: NSPredicate, @unchecked Sendable {  //
   }
 }
 
-/// Nothing compares by a method of the application.
+/// The error that custom selectors are not supported.
 struct ComparisonError: LocalizedError {
   var errorDescription: String? {
     "a predicate cannot compare by a method of the application; use another operator, or NSPredicate(block:) over what was fetched"

@@ -1,40 +1,39 @@
-// NSExpression: expressions as objects.
 public import Foundation
 import ObjectContext
 import ObjectModel
 package import ObjectQuery
 
-/// A value that is computed: a constant, a property, a function of others.
+/// An expression: a constant, a property, or a function of other expressions.
 ///
-/// One that cannot be, such as a text that is no expression, is told by what is asked with it.
+/// If an expression is invalid, such as one with a syntax error, the request that uses it reports the error.
 public final class NSExpression: NSObject, @unchecked Sendable {  // it never changes
   /// The kinds of expressions.
   public enum ExpressionType: UInt, Sendable {
     /// A constant.
     case constantValue = 0
-    /// The object itself.
+    /// The evaluated object itself.
     case evaluatedObject
     /// A variable.
     case variable
-    /// A property, or what a path leads to.
+    /// A property or a key path.
     case keyPath
     /// A function.
     case function
-    /// The members of either of two sets.
+    /// The union of two sets.
     case unionSet
-    /// The members of both of two sets.
+    /// The intersection of two sets.
     case intersectSet
-    /// The members of one set that are not those of another.
+    /// The difference of two sets.
     case minusSet
-    /// The members of a collection that meet a condition.
+    /// The members of a collection that match a predicate.
     case subquery = 13
-    /// Several values.
+    /// A list of expressions.
     case aggregate = 14
     /// Any key.
     case anyKey = 15
     /// A closure.
     case block = 19
-    /// One of two expressions.
+    /// A choice between two expressions.
     case conditional = 20
   }
 
@@ -43,49 +42,49 @@ public final class NSExpression: NSObject, @unchecked Sendable {  // it never ch
   package init(_ outcome: Result<FetchExpression, any Error>) { self.outcome = outcome }
   convenience init(_ expression: FetchExpression) { self.init(.success(expression)) }
 
-  // MARK: Making
+  // MARK: Creating expressions
 
-  /// Reads an expression, such as `"price * %@"`.
+  /// Creates an expression from a format such as `"price * %@"`.
   public convenience init(format: String, _ arguments: Any?...) { self.init(format: format, argumentArray: arguments.map { $0 as Any }) }
 
-  /// Reads an expression with its arguments in an array.
+  /// Creates an expression from a format and an array of arguments.
   public convenience init(format: String, argumentArray: [Any]) {
     self.init(Result { try FetchExpression(format: format, arguments: argumentArray.map(PredicateArgument.expression)) })
   }
 
-  /// A constant.
+  /// Creates a constant.
   public convenience init(forConstantValue value: Any?) { self.init(Result { .constant(try PredicateArgument.constant(value)) }) }
-  /// A property, or what a path leads to.
+  /// Creates an expression for a key path.
   public convenience init(forKeyPath keyPath: String) { self.init(.keyPath(keyPath)) }
-  /// A property, or what a path leads to.
+  /// Creates an expression for a key path.
   public convenience init<Root, Value>(forKeyPath keyPath: KeyPath<Root, Value>) {
     self.init(Result { .keyPath(try ManagedKeyPaths.name(of: keyPath)) })
   }
-  /// A variable, without `$`.
+  /// Creates an expression for a variable, named without `$`.
   public convenience init(forVariable string: String) { self.init(.variable(string)) }
-  /// Several values.
+  /// Creates an aggregate of expressions.
   public convenience init(forAggregate subexpressions: [Any]) { self.init(Result { .aggregate(try subexpressions.map(Self.expression)) }) }
 
-  /// A function by its name in format language, such as `"count:"` or `"add:to:"`.
+  /// Creates a function by its name in the predicate format, such as `"count:"` or `"add:to:"`.
   public convenience init(forFunction name: String, arguments parameters: [Any]) {
     self.init(Result { .function(name, try parameters.map(Self.expression)) })
   }
 
-  /// A function of the migration manager or of an entity's policy, in the expression of a property mapping.
+  /// Creates a function of the migration manager or an entity migration policy, for the expression of a property mapping.
   ///
   /// - Parameters:
   ///   - target: The variable ``NSMigrationManagerKey`` or ``NSMigrationEntityPolicyKey``.
   ///   - name: The function's name.
-  ///   - parameters: What it is given.
+  ///   - parameters: The arguments.
   public convenience init(forFunction target: NSExpression, selectorName name: String, arguments parameters: [Any]?) {
     self.init(Result { .function(name, [try target.outcome.get()] + (try (parameters ?? []).map(Self.expression))) })
   }
 
-  /// The members of a collection that meet a condition on a variable.
+  /// Creates a subquery: the members of a collection that match a predicate.
   ///
   /// - Parameters:
   ///   - expression: The collection.
-  ///   - variable: The variable, without `$`.
+  ///   - variable: The iterator variable, without `$`.
   ///   - predicate: An ``NSPredicate``.
   public convenience init(forSubquery expression: NSExpression, usingIteratorVariable variable: String, predicate: Any) {
     self.init(
@@ -95,18 +94,18 @@ public final class NSExpression: NSObject, @unchecked Sendable {  // it never ch
       })
   }
 
-  /// One of two expressions, as a condition decides.
+  /// Creates a conditional expression.
   ///
   /// - Parameters:
   ///   - predicate: An ``NSPredicate``.
-  ///   - trueExpression: What it is where the condition is met.
-  ///   - falseExpression: What it is elsewhere.
+  ///   - trueExpression: The expression used if the predicate matches.
+  ///   - falseExpression: The expression used otherwise.
   public convenience init(forConditional predicate: Any, trueExpression: NSExpression, falseExpression: NSExpression) {
     self.init(
       Result { .conditional(try Self.predicate(predicate), try trueExpression.outcome.get(), try falseExpression.outcome.get()) })
   }
 
-  /// The object itself.
+  /// Returns an expression for the evaluated object.
   public class func expressionForEvaluatedObject() -> NSExpression { NSExpression(.evaluatedObject) }
 
   private static func expression(_ value: Any) throws -> FetchExpression {
@@ -119,11 +118,11 @@ public final class NSExpression: NSObject, @unchecked Sendable {  // it never ch
     return try predicate.outcome.get()
   }
 
-  // MARK: What it is
+  // MARK: Properties
 
   private var value: FetchExpression? { try? outcome.get() }
 
-  /// Its kind.
+  /// The kind of expression.
   public var expressionType: ExpressionType {
     switch value {
     case .constant, nil: .constantValue
@@ -142,7 +141,7 @@ public final class NSExpression: NSObject, @unchecked Sendable {  // it never ch
     guard case .constant(let constant) = value else { return nil }
     return constant.anyValue
   }
-  /// The path; empty for other kinds.
+  /// The key path; empty for other kinds.
   public var keyPath: String {
     switch value {
     case .keyPath(let names), .path(_, let names): names.joined(separator: ".")
@@ -166,7 +165,7 @@ public final class NSExpression: NSObject, @unchecked Sendable {  // it never ch
     guard case .function(_, let arguments) = value else { return nil }
     return arguments.map(NSExpression.init)
   }
-  /// The values of an aggregate, or the collection of a subquery; nil for other kinds.
+  /// The elements of an aggregate, or the collection of a subquery; nil for other kinds.
   public var collection: Any? {
     switch value {
     case .aggregate(let values): values.map(NSExpression.init)
@@ -175,10 +174,11 @@ public final class NSExpression: NSObject, @unchecked Sendable {  // it never ch
     }
   }
 
-  // MARK: Computing
+  // MARK: Evaluating
 
-  /// The value of a constant, a property, a path, a variable or the object itself for a managed object, a dictionary or a plain value. Nil where there is none, and for functions, which stores
-  /// compute.
+  /// Evaluates a constant, a key path, a variable or the evaluated object for a managed object, a dictionary or a plain value.
+  ///
+  /// The result is nil if there is no value, and for functions, which only stores evaluate.
   ///
   /// - Parameters:
   ///   - object: The object.
@@ -195,13 +195,13 @@ public final class NSExpression: NSObject, @unchecked Sendable {  // it never ch
     }
   }
 
-  /// The expression as text.
+  /// The expression in the predicate format.
   public override var description: String { value.map { "\($0)" } ?? "" }
-  /// Expressions are equal where they compute the same in the same way.
+  /// Returns whether both expressions have the same structure.
   public override func isEqual(_ object: Any?) -> Bool {
     guard let other = object as? NSExpression, let mine = value else { return object as? NSExpression === self }
     return other.value == mine
   }
-  /// The hash of the expression.
+  /// A hash of the expression.
   public override var hash: Int { value?.hashValue ?? 0 }
 }

@@ -1,57 +1,56 @@
-// NSFetchRequest: what is to be fetched, as an object.
 public import Foundation
 import ObjectModel
 package import ObjectQuery
 
-/// What fetches give.
+/// The type of fetch results.
 public struct NSFetchRequestResultType: OptionSet, Sendable {
   /// The raw value.
   public let rawValue: UInt
-  /// A type of a raw value.
+  /// Creates a type from a raw value.
   public init(rawValue: UInt) { self.rawValue = rawValue }
   /// Objects.
   public static let managedObjectResultType: NSFetchRequestResultType = []
-  /// IDs of objects.
+  /// Object IDs.
   public static let managedObjectIDResultType = NSFetchRequestResultType(rawValue: 1)
-  /// Dictionaries of the properties asked for.
+  /// Dictionaries of the fetched properties.
   public static let dictionaryResultType = NSFetchRequestResultType(rawValue: 2)
-  /// One number.
+  /// A count.
   public static let countResultType = NSFetchRequestResultType(rawValue: 4)
 }
 
-/// A question for objects of an entity: which, in what order, how many.
+/// A request for objects of an entity: its predicate, sort order and limits.
 public final class NSFetchRequest<ResultType>: NSPersistentStoreRequest, NSCopying {
-  /// What is asked, which requests for other types of results may share.
+  /// The contents, which requests with other result types may share.
   let question: FetchContents
 
-  /// A question for an entity that is set later.
+  /// Creates a request without an entity.
   public override init() { question = FetchContents() }
 
-  /// A question for all objects of an entity.
+  /// Creates a request for all objects of an entity.
   public init(entityName: String) {
     question = FetchContents()
     question.entityName = entityName
   }
 
-  /// What another request asks, with results of another type: what is changed in one is changed in both.
+  /// Creates a request with another result type that shares its contents with an existing request: a change to one changes both.
   ///
-  /// It stands for casts, such as `request as! NSFetchRequest<any NSFetchRequestResult>`: Swift's own generic classes have none from one type of results to another.
+  /// It replaces casts such as `request as! NSFetchRequest<any NSFetchRequestResult>`, which Swift's generic classes do not support.
   ///
-  /// - Parameter request: The other one.
+  /// - Parameter request: The other request.
   public convenience init<Other>(_ request: NSFetchRequest<Other>) { self.init(sharing: request.question) }
 
-  /// The question of another request for results of another type: what is changed of the one is changed of the other.
+  /// Creates a request that shares contents with a request of another result type.
   init(sharing question: FetchContents) { self.question = question }
 
-  /// A question as stores of the application's own are asked it.
+  /// Creates a request to a custom store.
   convenience init(asking specification: FetchSpecification) { self.init(sharing: FetchContents(specification)) }
 
-  /// A request that asks the same and is changed by itself.
+  /// Returns an independent copy of the request.
   public func copy(with zone: NSZone? = nil) -> Any {
     NSFetchRequest(sharing: FetchContents(question))
   }
 
-  /// The stores that are asked; nil for all.
+  /// The stores to fetch from; nil for all.
   public override var affectedStores: [NSPersistentStore]? {
     get { question.affectedStores }
     set { question.affectedStores = newValue }
@@ -69,98 +68,99 @@ public final class NSFetchRequest<ResultType>: NSPersistentStoreRequest, NSCopyi
     }
   }
 
-  /// Which objects; all where it is nil.
+  /// The predicate; nil to match all objects.
   public var predicate: NSPredicate? {
     get { question.predicate }
     set { question.predicate = newValue }
   }
-  /// In what order.
+  /// The sort descriptors.
   public var sortDescriptors: [NSSortDescriptor]? {
     get { question.sortDescriptors }
     set { question.sortDescriptors = newValue }
   }
-  /// How many at most; 0 for all.
+  /// The maximum number of results; 0 for no limit.
   public var fetchLimit: Int {
     get { question.fetchLimit }
     set { question.fetchLimit = newValue }
   }
-  /// How many of the first ones are passed over.
+  /// The number of results to skip.
   public var fetchOffset: Int {
     get { question.fetchOffset }
     set { question.fetchOffset = newValue }
   }
-  /// How many rows are read at once.
+  /// The number of rows read at a time.
   public var fetchBatchSize: Int {
     get { question.fetchBatchSize }
     set { question.fetchBatchSize = newValue }
   }
-  /// What the fetch gives.
+  /// The type of the results.
   public var resultType: NSFetchRequestResultType {
     get { question.resultType }
     set { question.resultType = newValue }
   }
-  /// Whether objects of the entities below are among them.
+  /// Whether objects of subentities are included.
   public var includesSubentities: Bool {
     get { question.includesSubentities }
     set { question.includesSubentities = newValue }
   }
-  /// Whether unsaved changes count.
+  /// Whether unsaved changes are included.
   public var includesPendingChanges: Bool {
     get { question.includesPendingChanges }
     set { question.includesPendingChanges = newValue }
   }
-  /// Whether the rows are read with the fetch.
+  /// Whether property values are read with the fetch.
   public var includesPropertyValues: Bool {
     get { question.includesPropertyValues }
     set { question.includesPropertyValues = newValue }
   }
-  /// Whether objects are given out as faults.
+  /// Whether objects are returned as faults.
   public var returnsObjectsAsFaults: Bool {
     get { question.returnsObjectsAsFaults }
     set { question.returnsObjectsAsFaults = newValue }
   }
-  /// Whether objects that are there already get what the store has now.
+  /// Whether registered objects are refreshed with the store's values.
   public var shouldRefreshRefetchedObjects: Bool {
     get { question.shouldRefreshRefetchedObjects }
     set { question.shouldRefreshRefetchedObjects = newValue }
   }
-  /// The relationships whose objects are read with the fetch.
+  /// The relationships to prefetch.
   public var relationshipKeyPathsForPrefetching: [String]? {
     get { question.relationshipKeyPathsForPrefetching }
     set { question.relationshipKeyPathsForPrefetching = newValue }
   }
-  /// The properties of dictionaries: names, properties or expression descriptions.
+  /// The properties of dictionary results: names, properties or expression descriptions.
   public var propertiesToFetch: [Any]? {
     get { question.propertiesToFetch }
     set { question.propertiesToFetch = newValue }
   }
-  /// The properties that dictionaries are grouped by.
+  /// The properties by which dictionary results are grouped.
   public var propertiesToGroupBy: [Any]? {
     get { question.propertiesToGroupBy }
     set { question.propertiesToGroupBy = newValue }
   }
-  /// Which groups.
+  /// The predicate for groups.
   public var havingPredicate: NSPredicate? {
     get { question.havingPredicate }
     set { question.havingPredicate = newValue }
   }
-  /// Whether the same dictionary comes once.
+  /// Whether duplicate dictionaries are removed.
   public var returnsDistinctResults: Bool {
     get { question.returnsDistinctResults }
     set { question.returnsDistinctResults = newValue }
   }
 
-  /// What the request finds, within the work of a context: in a block of ``NSManagedObjectContext/perform(_:)`` or ``NSManagedObjectContext/performAndWait(_:)``.
+  /// Executes the request with the current context. Call it within a block of ``NSManagedObjectContext/perform(_:)`` or
+  /// ``NSManagedObjectContext/performAndWait(_:)``.
   ///
-  /// - Throws: `NSError`, also where no context does its work.
+  /// - Throws: `NSError`, also outside of such a block.
   public func execute() throws -> [ResultType] {
     guard let context = NSManagedObjectContext.atWork else { throw CoreDataError.make(FetchRequestError.noContext) }
     return try context.results(of: self)
   }
 
-  /// The question as a value.
+  /// Returns the request as a value.
   ///
-  /// - Throws: What is wrong with a predicate's text, and ``FetchRequestError``.
+  /// - Throws: An error of an invalid predicate format, and ``FetchRequestError``.
   package func specification() throws -> FetchSpecification {
     var value = try question.specification()
     value.affectedStores = storeIdentifiers
@@ -168,7 +168,7 @@ public final class NSFetchRequest<ResultType>: NSPersistentStoreRequest, NSCopyi
   }
 }
 
-/// Why a fetch request asks for nothing.
+/// The errors of an invalid fetch request.
 enum FetchRequestError: LocalizedError {
   case missingEntity
   case noContext
@@ -186,7 +186,7 @@ enum FetchRequestError: LocalizedError {
 }
 
 extension FetchRequest {
-  /// A request that asks for what a specification says.
+  /// Creates a request from a specification.
   init(asking specification: FetchSpecification) {
     self.init(entityName: specification.entityName)
     self.specification = specification

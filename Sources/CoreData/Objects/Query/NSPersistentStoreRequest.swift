@@ -1,42 +1,41 @@
-// NSPersistentStoreRequest: what is asked of stores, and what they answer, as objects.
 public import Foundation
 
-/// What a request asks for.
+/// The type of a request.
 public enum NSPersistentStoreRequestType: UInt, Sendable {
-  /// Objects.
+  /// A fetch.
   case fetchRequestType = 1
-  /// That changes are saved.
+  /// A save.
   case saveRequestType
-  /// That rows are inserted without objects.
+  /// A batch insert.
   case batchInsertRequestType = 5
-  /// That rows are changed without objects.
+  /// A batch update.
   case batchUpdateRequestType = 6
-  /// That rows are deleted without objects.
+  /// A batch delete.
   case batchDeleteRequestType = 7
 }
 
-/// Something that is asked of stores.
+/// A request to persistent stores.
 open class NSPersistentStoreRequest: NSObject {
-  /// The stores that are asked; nil for all.
+  /// The stores to which the request is sent; nil for all.
   public var affectedStores: [NSPersistentStore]?
 
-  /// What it asks for.
+  /// The type of the request.
   open var requestType: NSPersistentStoreRequestType { .fetchRequestType }
 
-  /// The identifiers of the stores that are asked.
+  /// The identifiers of the affected stores.
   final var storeIdentifiers: [String]? { affectedStores?.map(\.identifier) }
 }
 
-/// What stores have answered.
+/// The result of a request.
 open class NSPersistentStoreResult: NSObject {}
 
-/// What stores will answer.
+/// The result of an asynchronous request.
 open class NSPersistentStoreAsynchronousResult: NSPersistentStoreResult {
-  /// The context that has asked.
+  /// The context that executed the request.
   public let managedObjectContext: NSManagedObjectContext
-  /// How far the stores have come; nil where that is not known.
+  /// The progress of the request; nil if it is unknown.
   public private(set) var progress: Progress?
-  /// Why there is no answer; nil as long as that is not known, and where there is one.
+  /// The error of the request; nil if it is running or succeeded.
   public internal(set) var operationError: (any Error)?
 
   init(_ context: NSManagedObjectContext, _ progress: Progress?) {
@@ -44,6 +43,6 @@ open class NSPersistentStoreAsynchronousResult: NSPersistentStoreResult {
     self.progress = progress
   }
 
-  /// Calls the request off.
+  /// Cancels the request.
   open func cancel() { progress?.cancel() }
 }

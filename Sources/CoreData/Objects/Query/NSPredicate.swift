@@ -1,19 +1,19 @@
-// NSPredicate: predicates as objects.
 public import Foundation
 import ObjectContext
 import ObjectModel
 package import ObjectQuery
 
-/// A condition: written as text, or made of others.
+/// A predicate, created from a format string or from other predicates.
 ///
-/// A text that is no condition makes a predicate that matches nothing; every fetch with it throws what is wrong with the text.
+/// A predicate with an invalid format matches nothing; every fetch with it throws the error.
 public class NSPredicate: NSObject, @unchecked Sendable {  // it never changes
   package let outcome: Result<FetchPredicate, any Error>
   private let block: ((Any?, [String: Any]?) -> Bool)?
 
   package init(_ outcome: Result<FetchPredicate, any Error>) { (self.outcome, block) = (outcome, nil) }
 
-  /// A condition written in Swift, about the object and the values of variables. It filters collections, and objects that were fetched; no store can ask it.
+  /// Creates a predicate from a closure that takes the object and the values of variables. It can filter collections and fetched objects,
+  /// but stores cannot evaluate it.
   public init(block: @escaping (Any?, [String: Any]?) -> Bool) {
     self.block = block
     let lent = Lent(value: block)
@@ -23,20 +23,20 @@ public class NSPredicate: NSObject, @unchecked Sendable {  // it never changes
 
   convenience init(_ predicate: FetchPredicate) { self.init(.success(predicate)) }
 
-  /// Reads a condition: `"title BEGINSWITH[cd] %@ AND pages > %d"`.
+  /// Creates a predicate from a format such as `"title BEGINSWITH[cd] %@ AND pages > %d"`.
   public convenience init(format: String, _ arguments: Any?...) { self.init(format: format, argumentArray: arguments.map { $0 as Any }) }
 
-  /// Reads a condition with its arguments in an array.
+  /// Creates a predicate from a format and an array of arguments.
   public convenience init(format: String, argumentArray: [Any]?) {
     self.init(Result { try FetchPredicate(format: format, arguments: (argumentArray ?? []).map(PredicateArgument.expression)) })
   }
 
-  /// Reads a condition.
+  /// Creates a predicate from a format.
   ///
   /// - Parameters:
-  ///   - format: The text.
-  ///   - argumentArray: What stands for `%@` and its kin.
-  /// - Throws: `NSError` for a text that is no condition, and for an argument that cannot be compared.
+  ///   - format: The format.
+  ///   - argumentArray: The values for `%@` and similar placeholders.
+  /// - Throws: `NSError` for an invalid format, or for an argument that cannot be compared.
   public convenience init(checking format: String, argumentArray: [Any] = []) throws {
     let predicate = try CoreDataError.translating {
       try FetchPredicate(format: format, arguments: argumentArray.map(PredicateArgument.expression))
@@ -44,16 +44,16 @@ public class NSPredicate: NSObject, @unchecked Sendable {  // it never changes
     self.init(.success(predicate))
   }
 
-  /// A condition that everything meets, or nothing.
+  /// Creates a predicate that matches everything or nothing.
   public convenience init(value: Bool) { self.init(.constant(value)) }
 
-  /// The condition as text; of a text that is no condition the one for nothing.
+  /// The predicate's format; for an invalid format, that of a predicate that matches nothing.
   public var predicateFormat: String { predicate.predicateFormat }
 
-  /// The condition; one that nothing meets where its text is none.
+  /// The underlying predicate; if the format is invalid, one that matches nothing.
   var predicate: FetchPredicate { (try? outcome.get()) ?? .constant(false) }
 
-  /// The condition with values for its variables (`$X`).
+  /// Returns the predicate with values for its variables (`$X`).
   public func withSubstitutionVariables(_ variables: [String: Any]) -> NSPredicate {
     NSPredicate(
       Result {
@@ -62,7 +62,7 @@ public class NSPredicate: NSObject, @unchecked Sendable {  // it never changes
       })
   }
 
-  /// Whether an object meets the condition with values for its variables.
+  /// Returns whether an object matches the predicate with values for its variables.
   ///
   /// - Parameters:
   ///   - object: The object.
@@ -72,15 +72,17 @@ public class NSPredicate: NSObject, @unchecked Sendable {  // it never changes
     let bindings = bindings ?? [:]
     let value = AttributeConversion.unwrapped(object)
     if let object = value as? ManagedObject, let answer = answer(about: object, bindings) { return answer }
-    // What cannot be evaluated is not met.
+    // A predicate that cannot be evaluated does not match.
     return (try? predicate.evaluate(withAny: value, variables: bindings, reading: ApplicationReading())) ?? false
   }
 
-  /// Whether an object meets the condition: a managed object, a dictionary, a value, a collection, or an object of the application's own, whose stored properties the
-  /// condition names. Values of different types are unequal. Where the condition cannot be evaluated, the object does not meet it.
+  /// Returns whether an object matches the predicate.
+  ///
+  /// The object can be a managed object, a dictionary, a value, a collection, or an instance of any class, whose stored properties the
+  /// predicate can use. Values of different types are unequal. A predicate that cannot be evaluated does not match.
   public func evaluate(with object: Any?) -> Bool { evaluate(with: object, substitutionVariables: nil) }
 
-  /// The answer that a store would give about a managed object; nil where no store can.
+  /// Returns a store's result for a managed object; nil if no store can evaluate the predicate.
   private func answer(about object: ManagedObject, _ bindings: [String: Any]) -> Bool? {
     do {
       let condition = try bindings.isEmpty ? outcome.get() : withSubstitutionVariables(bindings).outcome.get()
@@ -88,32 +90,32 @@ public class NSPredicate: NSObject, @unchecked Sendable {  // it never changes
     } catch is FetchPredicateError { return nil } catch { return false }
   }
 
-  /// The condition as text.
+  /// The predicate's format.
   public override var description: String { predicateFormat }
-  /// Predicates are equal where their conditions are.
+  /// Returns whether both predicates are the same.
   public override func isEqual(_ object: Any?) -> Bool { (object as? NSPredicate)?.predicate == predicate }
-  /// The hash of the condition.
+  /// A hash of the predicate.
   public override var hash: Int { predicate.hashValue }
 }
 
-/// A condition made of others.
+/// A predicate that combines other predicates.
 public final class NSCompoundPredicate: NSPredicate, @unchecked Sendable {  // it never changes
-  /// How the parts go together.
+  /// The logical operator.
   public enum LogicalType: UInt, Sendable {
-    /// The one part is not met.
+    /// The subpredicate does not match.
     case not
-    /// All are met.
+    /// All subpredicates match.
     case and
-    /// One at least is met.
+    /// At least one subpredicate matches.
     case or
   }
 
-  /// How the parts go together.
+  /// The logical operator.
   public let compoundPredicateType: LogicalType
-  /// The parts.
+  /// The subpredicates.
   public let subpredicates: [Any]
 
-  /// A condition of parts that go together in a way.
+  /// Creates a combination of predicates.
   public init(type: LogicalType, subpredicates: [NSPredicate]) {
     compoundPredicateType = type
     self.subpredicates = subpredicates
@@ -128,12 +130,12 @@ public final class NSCompoundPredicate: NSPredicate, @unchecked Sendable {  // i
       })
   }
 
-  /// All parts are met.
+  /// Creates a predicate that matches if all subpredicates match.
   public convenience init(andPredicateWithSubpredicates subpredicates: [NSPredicate]) {
     self.init(type: .and, subpredicates: subpredicates)
   }
-  /// One part at least is met.
+  /// Creates a predicate that matches if at least one subpredicate matches.
   public convenience init(orPredicateWithSubpredicates subpredicates: [NSPredicate]) { self.init(type: .or, subpredicates: subpredicates) }
-  /// The part is not met.
+  /// Creates a predicate that matches if the given predicate does not match.
   public convenience init(notPredicateWithSubpredicate predicate: NSPredicate) { self.init(type: .not, subpredicates: [predicate]) }
 }

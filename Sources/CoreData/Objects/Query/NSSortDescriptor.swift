@@ -1,24 +1,23 @@
-// NSSortDescriptor: orders of results as objects.
 public import Foundation
 import ObjectModel
 package import ObjectQuery
 
-/// How texts are compared.
+/// A comparison of strings.
 public struct SortComparison: Sendable, Hashable {
   package let comparison: FetchSortDescriptor.Comparison
 
-  /// By characters.
+  /// Compares characters by their code.
   public static let compare = SortComparison(comparison: .binary)
-  /// Without regard to case.
+  /// Ignores case.
   public static let caseInsensitiveCompare = SortComparison(comparison: .caseInsensitive)
-  /// As the user's language has it.
+  /// Compares by the rules of the user's language.
   public static let localizedCompare = SortComparison(comparison: .localized)
-  /// As the user's language has it, without regard to case.
+  /// Compares by the rules of the user's language and ignores case.
   public static let localizedCaseInsensitiveCompare = SortComparison(comparison: .localizedCaseInsensitive)
-  /// As files are listed: numbers by their value.
+  /// Compares as file lists do: numbers by their value.
   public static let localizedStandardCompare = SortComparison(comparison: .localizedStandard)
 
-  /// The comparison of a method's name, such as `localizedStandardCompare:`; nil where it is none.
+  /// Creates the comparison for a method's name, such as `localizedStandardCompare:`; returns nil for other names.
   init?(_ selector: Selector) {
     switch selector.name {
     case "compare:": self = .compare
@@ -54,28 +53,28 @@ public struct SortComparison: Sendable, Hashable {
   }
 }
 
-/// The name of a method, as Objective-C has it: `NSSelectorFromString("localizedStandardCompare:")` compiles on all systems, where `#selector` does not.
+/// The name of an Objective-C method. `NSSelectorFromString("localizedStandardCompare:")` compiles on all systems, `#selector` does not.
 public struct Selector: Sendable, Hashable, ExpressibleByStringLiteral {
   let name: String
-  /// The name of a method.
+  /// Creates a selector from a method's name.
   public init(_ name: String) { self.name = name }
-  /// The name of a method.
+  /// Creates a selector from a method's name.
   public init(stringLiteral name: String) { self.name = name }
 }
 
-/// The name of a method.
+/// Returns the selector for a method's name.
 public func NSSelectorFromString(_ name: String) -> Selector { Selector(name) }
-/// The text of a method's name.
+/// Returns the method's name of a selector.
 public func NSStringFromSelector(_ selector: Selector) -> String { selector.name }
 
-/// An order of results: by a property, upwards or downwards.
+/// A sort order by a property, ascending or descending.
 ///
-/// One that no store can answer, such as one by a closure, sorts arrays, and is told by a fetch with it.
+/// A sort order that stores cannot evaluate, such as one with a closure, can sort arrays; a fetch with it throws.
 public final class NSSortDescriptor: NSObject, @unchecked Sendable {  // it never changes
   package let outcome: Result<FetchSortDescriptor, any Error>
   /// The property.
   public let key: String?
-  /// Whether the least comes first.
+  /// Whether the order is ascending.
   public let ascending: Bool
   private let comparison: SortComparison
   private let closure: Comparator?
@@ -91,23 +90,24 @@ public final class NSSortDescriptor: NSObject, @unchecked Sendable {  // it neve
     self.init(key, descriptor.isAscending, SortComparison(descriptor.comparison))
   }
 
-  /// By a property, or by one at the end of a path of to-one relationships.
+  /// Creates a sort order by a property, or by a key path of to-one relationships that ends with a property.
   public convenience init(key: String?, ascending: Bool) { self.init(key, ascending, .compare) }
 
-  /// By a text property, compared in a way of its own.
+  /// Creates a sort order by a string property with a comparison.
   ///
   /// - Parameters:
-  ///   - key: The property, or a path of to-one relationships that ends with one.
-  ///   - ascending: Whether the least comes first.
-  ///   - comparison: How texts are compared.
+  ///   - key: The property, or a key path of to-one relationships that ends with a property.
+  ///   - ascending: Whether the order is ascending.
+  ///   - comparison: The comparison of strings.
   public convenience init(key: String?, ascending: Bool, comparison: SortComparison) { self.init(key, ascending, comparison) }
 
-  /// By a text property, compared by a method.
+  /// Creates a sort order by a string property with a comparison method.
   ///
   /// - Parameters:
-  ///   - key: The property, or a path of to-one relationships that ends with one.
-  ///   - ascending: Whether the least comes first.
-  ///   - selector: `compare:`, `caseInsensitiveCompare:`, `localizedCompare:`, `localizedCaseInsensitiveCompare:` or `localizedStandardCompare:`.
+  ///   - key: The property, or a key path of to-one relationships that ends with a property.
+  ///   - ascending: Whether the order is ascending.
+  ///   - selector: `compare:`, `caseInsensitiveCompare:`, `localizedCompare:`, `localizedCaseInsensitiveCompare:` or
+  ///     `localizedStandardCompare:`.
   public convenience init(key: String?, ascending: Bool, selector: Selector?) {
     let comparison = selector.flatMap(SortComparison.init)
     self.init(
@@ -115,26 +115,26 @@ public final class NSSortDescriptor: NSObject, @unchecked Sendable {  // it neve
       selector.flatMap { comparison == nil ? SortDescriptorError.selector($0.name) : nil })
   }
 
-  /// By a closure, which no store can ask.
+  /// Creates a sort order with a closure, which stores cannot evaluate.
   ///
   /// - Parameters:
-  ///   - key: The property, or a path of to-one relationships that ends with one.
-  ///   - ascending: Whether the least comes first.
+  ///   - key: The property, or a key path of to-one relationships that ends with a property.
+  ///   - ascending: Whether the order is ascending.
   ///   - comparator: Compares two values.
   public convenience init(key: String?, ascending: Bool, comparator: @escaping Comparator) {
     self.init(key, ascending, .compare, comparator)
   }
 
-  /// By a property.
+  /// Creates a sort order by a property.
   public convenience init<Root, Value>(keyPath: KeyPath<Root, Value>, ascending: Bool) {
     do { self.init(try ManagedKeyPaths.name(of: keyPath), ascending, .compare) } catch { self.init(nil, ascending, .compare, nil, error) }
   }
 
-  /// By a property, compared by a closure, which no store can ask.
+  /// Creates a sort order by a property with a closure, which stores cannot evaluate.
   ///
   /// - Parameters:
-  ///   - keyPath: The property, or a path of to-one relationships that ends with one.
-  ///   - ascending: Whether the least comes first.
+  ///   - keyPath: The property, or a key path of to-one relationships that ends with a property.
+  ///   - ascending: Whether the order is ascending.
   ///   - comparator: Compares two values.
   public convenience init<Root, Value>(keyPath: KeyPath<Root, Value>, ascending: Bool, comparator: @escaping Comparator) {
     do { self.init(try ManagedKeyPaths.name(of: keyPath), ascending, .compare, comparator) } catch {
@@ -142,17 +142,17 @@ public final class NSSortDescriptor: NSObject, @unchecked Sendable {  // it neve
     }
   }
 
-  /// How texts are compared, as a method's name; nil for a closure.
+  /// The comparison method for strings; nil for a closure.
   public var selector: Selector? { closure == nil ? comparison.selector : nil }
 
-  /// What compares two values.
+  /// A closure that compares two values.
   public var comparator: Comparator {
     if let closure { return closure }
     let comparison = comparison
     return { KeyedValue.compare($0, $1, by: comparison) }
   }
 
-  /// How two objects stand in the order: managed objects, dictionaries, or plain values where there is no key.
+  /// Compares two objects: managed objects, dictionaries, or plain values if there is no key.
   public func compare(_ object1: Any, to object2: Any) -> ComparisonResult {
     let (one, other) = (KeyedValue.of(key ?? "", in: object1), KeyedValue.of(key ?? "", in: object2))
     let result = closure.map { $0(one ?? NSNull(), other ?? NSNull()) } ?? KeyedValue.compare(one, other, by: comparison)
@@ -160,25 +160,25 @@ public final class NSSortDescriptor: NSObject, @unchecked Sendable {  // it neve
     return result == .orderedSame ? result : result == .orderedAscending ? .orderedDescending : .orderedAscending
   }
 
-  /// The opposite order.
+  /// The sort descriptor with the reverse order.
   public var reversedSortDescriptor: Any {
     let issue: (any Error)? = if case .failure(let error) = outcome, closure == nil { error } else { nil }
     return NSSortDescriptor(key, !ascending, comparison, closure, issue)
   }
 
-  /// Descriptors are equal where their orders are; those by closures where they are the same.
+  /// Returns whether both descriptors have the same order. Descriptors with closures are equal only if they are identical.
   public override func isEqual(_ object: Any?) -> Bool {
     guard let other = object as? NSSortDescriptor else { return false }
     if closure != nil || other.closure != nil { return other === self }
     return other.key == key && other.ascending == ascending && other.comparison == comparison
   }
-  /// The hash of the order.
+  /// A hash of the order.
   public override var hash: Int { (key ?? "").hashValue }
-  /// The order as text.
+  /// A textual description of the order.
   public override var description: String { "(\(key ?? "self"), \(ascending ? "ascending" : "descending"), \(comparison.selector.name))" }
 }
 
-/// Why an order cannot be that of a fetch.
+/// The reasons why a fetch cannot use a sort order.
 enum SortDescriptorError: LocalizedError {
   case closure(String)
   case selector(String)

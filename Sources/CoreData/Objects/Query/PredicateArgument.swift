@@ -1,10 +1,9 @@
-// PredicateArgument: what applications give to predicates as `Any`, as constants.
 import Foundation
 import ObjectContext
 import ObjectModel
 import ObjectQuery
 
-/// An argument that no predicate can have.
+/// The error that a predicate does not support an argument's type.
 struct PredicateArgumentError: LocalizedError {
   let type: String
   var errorDescription: String? {
@@ -12,9 +11,9 @@ struct PredicateArgumentError: LocalizedError {
   }
 }
 
-/// Arguments of predicates.
+/// Converts the arguments of predicates.
 enum PredicateArgument {
-  /// An argument of a format: a constant, an expression, or a list of both.
+  /// Returns an argument of a format as an expression: a constant, an expression, or a list of both.
   static func expression(_ value: Any?) throws -> FetchExpression {
     switch AttributeConversion.unwrapped(value) {
     case let expression as NSExpression: return try expression.outcome.get()
@@ -26,12 +25,12 @@ enum PredicateArgument {
     }
   }
 
-  /// A value as a constant.
+  /// Returns a value as a constant.
   static func constant(_ value: Any?) throws -> FetchConstant {
     switch AttributeConversion.unwrapped(value) {
     case nil, is NSNull: return .null
     case let expression as NSExpression:
-      // Where a value is needed only a constant will do.
+      // Only constants are valid where a value is required.
       guard case .constant(let constant) = try expression.outcome.get() else { throw PredicateArgumentError(type: "\(expression)") }
       return constant
     case let entity as NSEntityDescription: return .entity(entity.name ?? "")
@@ -47,15 +46,15 @@ enum PredicateArgument {
     }
   }
 
-  /// A value of a type that no attribute has, which predicates compare in memory.
+  /// Returns a value whose type no attribute has, for comparison in memory.
   private static func inMemory(_ value: Any) throws -> FetchConstant {
     guard let value = InMemoryValue(value) else { throw PredicateArgumentError(type: "\(Swift.type(of: value))") }
     return .inMemory(value)
   }
 
-  /// A value that a store keeps.
+  /// Returns a value that a store can store.
   ///
-  /// - Throws: ``PredicateArgumentError`` for a value of a type that no attribute has.
+  /// - Throws: ``PredicateArgumentError`` for a value whose type no attribute has.
   static func stored(_ value: Any?) throws -> (any Sendable)? {
     let constant = try constant(value)
     if case .inMemory(let value) = constant { throw PredicateArgumentError(type: value.typeName) }
@@ -64,7 +63,7 @@ enum PredicateArgument {
 }
 
 extension FetchConstant {
-  /// The value inside; nil for none.
+  /// The wrapped value; nil if there is none.
   var anyValue: Any? {
     switch self {
     case .inMemory(let value): value.value

@@ -1,10 +1,10 @@
-// ReflectedObject: stored properties of an application's own objects, which conditions and orders name by key paths.
 import Foundation
 import ObjectContext
 import ObjectModel
 import ObjectQuery
 
-/// The stored properties of objects that are neither managed objects nor values. Apple's systems read them by Objective-C, which Linux lacks.
+/// The stored properties of objects that are neither managed objects nor values. Apple's systems read them through Objective-C, which Linux
+/// lacks.
 struct ReflectedObject: KeyedObject {
   let object: Any
 
@@ -17,10 +17,11 @@ struct ReflectedObject: KeyedObject {
     return AttributeConversion.unwrapped(value)
   }
 
-  /// The value of a stored property; nil where the object has none of the name, or no value there.
+  /// Returns the value of a stored property; nil if there is no such property or value.
   static func value(_ name: String, of object: Any) -> Any? { AttributeConversion.unwrapped(stored(name, of: object)) }
 
-  /// The content of a stored property; nil where the object has none of the name. The classes of managed objects end with the application's own.
+  /// Returns the content of a stored property; nil if there is no such property. For managed objects, only the properties of the
+  /// application's classes are searched.
   static func stored(_ name: String, of object: Any) -> Any? {
     var mirror: Mirror? = Mirror(reflecting: object)
     while let present = mirror, present.subjectType != NSManagedObject.self {
@@ -30,14 +31,14 @@ struct ReflectedObject: KeyedObject {
     return nil
   }
 
-  /// Whether stored properties of a value may be asked for: it is an instance of a class that is not Foundation's.
+  /// Returns whether a value's stored properties can be read: whether it is an instance of a class outside of Foundation.
   static func isReadable(_ value: Any) -> Bool {
     guard type(of: value) is AnyClass, !(value is ManagedObjectID) else { return false }
     return !String(reflecting: type(of: value)).hasPrefix("Foundation.")
   }
 }
 
-/// A managed object as predicates read it that no store answers: also by what its class declares beyond the model.
+/// A managed object for predicates evaluated in memory, which can also use properties that are not in the model.
 private struct KeyedManagedObject: KeyedObject {
   let object: NSManagedObject
 
@@ -56,7 +57,7 @@ private struct KeyedManagedObject: KeyedObject {
   }
 }
 
-/// How predicates read an application's values in memory.
+/// Reads an application's values for predicates evaluated in memory.
 struct ApplicationReading: InMemoryReading {
   func object(_ value: Any) -> (any KeyedObject)? {
     if let object = value as? NSManagedObject { return KeyedManagedObject(object: object) }

@@ -1,23 +1,24 @@
-// NSFetchedResultsController: results that are kept up to date, as an object.
 public import Foundation
 import ObjectContext
 import ObjectModel
 
-/// The results of a request, in order and in sections, which stay what a fetch would find, and tell how they change.
+/// The results of a fetch request, sorted and divided into sections. The controller keeps them up to date and reports changes to its
+/// delegate.
 ///
-/// Results change at the end of an event: with the turn of the main thread, with ``NSManagedObjectContext/processPendingChanges()``, a save or the end of a block.
+/// Results change at the end of an event: at the end of the main thread's current event, with
+/// ``NSManagedObjectContext/processPendingChanges()``, with a save, or at the end of a block.
 open class NSFetchedResultsController<ResultType>: NSObject {
-  /// What is fetched. What is changed of it is heeded by the next ``performFetch()``.
+  /// The fetch request. Changes of it take effect at the next ``performFetch()``.
   public let fetchRequest: NSFetchRequest<ResultType>
   private let core: ResultsCore
 
-  /// A controller that has fetched nothing yet.
+  /// Creates a controller without results.
   ///
   /// - Parameters:
-  ///   - fetchRequest: What is fetched. It needs an order.
+  ///   - fetchRequest: The fetch request, which must have a sort order.
   ///   - context: The context.
-  ///   - sectionNameKeyPath: The path of what names the sections, by which the order has to begin; nil for none.
-  ///   - name: Accepted, and of no effect: nothing is cached outside of the store.
+  ///   - sectionNameKeyPath: The key path of the section name, which must be the first sort key; nil for no sections.
+  ///   - name: Has no effect: results are not cached outside of the store.
   public init(
     fetchRequest: NSFetchRequest<ResultType>, managedObjectContext context: NSManagedObjectContext, sectionNameKeyPath: String?,
     cacheName name: String?
@@ -26,7 +27,7 @@ open class NSFetchedResultsController<ResultType>: NSObject {
     core = ResultsCore(fetchRequest.question, context, sectionNameKeyPath, name)
   }
 
-  /// The same controller for results of another type.
+  /// Creates a controller for the same results with another result type.
   init(_ core: ResultsCore) {
     fetchRequest = NSFetchRequest(sharing: core.question)
     self.core = core
@@ -34,60 +35,61 @@ open class NSFetchedResultsController<ResultType>: NSObject {
 
   /// The context.
   open var managedObjectContext: NSManagedObjectContext { core.context }
-  /// The path of what names the sections.
+  /// The key path of the section name.
   open var sectionNameKeyPath: String? { core.sectionNameKeyPath }
-  /// The name that was given.
+  /// The cache name.
   open var cacheName: String? { core.cacheName }
-  /// Who is told how results change. It is not held.
+  /// The delegate that is notified of changes. It is not retained.
   open weak var delegate: (any NSFetchedResultsControllerDelegate)? {
     get { core.delegate }
     set { core.delegate = newValue }
   }
 
-  /// Does nothing: nothing is cached outside of the store.
+  /// Does nothing: results are not cached outside of the store.
   open class func deleteCache(withName name: String?) {}
 
-  /// Fetches, and keeps the results up to date from then on.
+  /// Fetches the results and keeps them up to date from then on.
   ///
   /// - Throws: `NSError`.
   open func performFetch() throws { try CoreDataError.translating { try core.performFetch(fetchRequest.storeIdentifiers) } }
 
-  /// The results; nil until they are fetched. They are faults, read together.
+  /// The results; nil before the first fetch. They are faults that are read in batches.
   open var fetchedObjects: [ResultType]? { core.objects.map(typed) }
 
   private func typed(_ objects: [ManagedObject]) -> [ResultType] { objects.compactMap { $0 as? ResultType } }
 
-  /// The result at a place. Where there is none it is an object without values that is in no context, and the context's pending error tells.
+  /// Returns the result at an index path. If there is none, the result is an object without values and context, and an error is recorded as
+  /// the context's pending error.
   open func object(at indexPath: IndexPath) -> ResultType {
     if let object = core.object(at: indexPath) as? ResultType { return object }
     if let object = core.noObject(at: indexPath) as? ResultType { return object }
-    // A result of another class than the controller is of is a mistake of the program, as on Apple's systems.
+    // A result type that does not match the fetched class is a programming error, as on Apple's systems.
     preconditionFailure("the results of “\(fetchRequest.entityName ?? "")” are no objects of \(ResultType.self)")
   }
 
-  /// Where an object stands; nil for one that is no result.
+  /// Returns the index path of an object; nil if it is not a result.
   open func indexPath(forObject object: ResultType) -> IndexPath? { (object as? ManagedObject).flatMap(core.indexPath) }
 
-  /// The sections; nil until they are fetched. Results without sections are in one.
+  /// The sections; nil before the first fetch. Without a section key path, there is one section.
   open var sections: [any NSFetchedResultsSectionInfo]? { core.sections }
-  /// What stands for the sections in an index.
+  /// The index titles of the sections.
   open var sectionIndexTitles: [String] { core.sectionIndexTitles }
-  /// What stands for a section in an index: the first letter of its name, in upper case.
+  /// Returns the index title of a section: the uppercase first letter of its name.
   open func sectionIndexTitle(forSectionName sectionName: String) -> String? { sectionName.first.map { String($0).uppercased() } }
-  /// The section that an index title stands for; 0 where there is none.
+  /// Returns the section for an index title; 0 if there is none.
   ///
   /// - Parameters:
-  ///   - title: The title.
-  ///   - sectionIndex: Its place among the titles.
+  ///   - title: The index title.
+  ///   - sectionIndex: The position of the title among the index titles.
   open func section(forSectionIndexTitle title: String, at sectionIndex: Int) -> Int { core.section(forIndexTitle: title) }
 
-  /// Whether it is the same controller, of whatever type its results are shown to be.
+  /// Returns whether both are the same controller, regardless of the result type.
   open override func isEqual(_ object: Any?) -> Bool { (object as? any ResultsController)?.identity == identity }
-  /// The hash of the identity.
+  /// A hash of the controller's identity.
   open override var hash: Int { identity.hashValue }
 }
 
-/// A controller of results of any type.
+/// A controller of any result type.
 private protocol ResultsController {
   var identity: ObjectIdentifier { get }
 }
@@ -95,19 +97,20 @@ private protocol ResultsController {
 extension NSFetchedResultsController: ResultsController {
   fileprivate var identity: ObjectIdentifier { ObjectIdentifier(core) }
 
-  /// Whether two are the same controller. A delegate gets its controller as one of results of any type, which in Swift is another type.
+  /// Returns whether both are the same controller. Delegates receive the controller with another result type, which is a different type in
+  /// Swift.
   public static func === <Other>(one: NSFetchedResultsController<ResultType>, other: NSFetchedResultsController<Other>?) -> Bool {
     one.identity == other?.identity
   }
-  /// Whether two are other controllers.
+  /// Returns whether the controllers are different.
   public static func !== <Other>(one: NSFetchedResultsController<ResultType>, other: NSFetchedResultsController<Other>?) -> Bool {
     one.identity != other?.identity
   }
-  /// Whether two are the same controller.
+  /// Returns whether both are the same controller.
   public static func == <Other>(one: NSFetchedResultsController<ResultType>, other: NSFetchedResultsController<Other>?) -> Bool {
     one.identity == other?.identity
   }
-  /// Whether two are other controllers.
+  /// Returns whether the controllers are different.
   public static func != <Other>(one: NSFetchedResultsController<ResultType>, other: NSFetchedResultsController<Other>?) -> Bool {
     one.identity != other?.identity
   }

@@ -1,70 +1,70 @@
-// NSFetchedResultsControllerDelegate: who is told how results change.
 public import Foundation
 public import ObjectModel
 
-/// What has become of an object or a section.
+/// The kind of a change to an object or a section.
 public enum NSFetchedResultsChangeType: UInt, Sendable {
-  /// It has come.
+  /// It was inserted.
   case insert = 1
-  /// It has gone.
+  /// It was deleted.
   case delete = 2
-  /// It stands elsewhere.
+  /// It was moved.
   case move = 3
-  /// Its values were changed.
+  /// Its values changed.
   case update = 4
 }
 
 /// A section of results.
 public protocol NSFetchedResultsSectionInfo {
-  /// What the objects of the section have in common.
+  /// The section's name: the common value of its objects.
   var name: String { get }
-  /// What stands for the section in an index beside a list.
+  /// The section's title in the index of a list.
   var indexTitle: String? { get }
-  /// How many objects there are in the section.
+  /// The number of objects in the section.
   var numberOfObjects: Int { get }
   /// The objects.
   var objects: [Any]? { get }
 }
 
-/// Who is told how results change. All functions have implementations that do nothing.
+/// An observer of changes to a controller's results. All methods have default implementations that do nothing, except for the section index
+/// title.
 ///
-/// The controller that they get equals the one that was made (`==`, `===`).
+/// The controller passed to the methods equals the one that was created (`==`, `===`).
 public protocol NSFetchedResultsControllerDelegate: AnyObject {
-  /// An object has come, gone, moved or changed.
+  /// Called after an object was inserted, deleted, moved or changed.
   ///
   /// - Parameters:
   ///   - controller: The controller.
   ///   - anObject: The object.
-  ///   - indexPath: Where it stood; nil for one that has come.
-  ///   - type: What has become of it.
-  ///   - newIndexPath: Where it stands now; nil for one that has gone.
+  ///   - indexPath: The previous index path; nil for an insertion.
+  ///   - type: The kind of change.
+  ///   - newIndexPath: The new index path; nil for a deletion.
   func controller(
     _ controller: NSFetchedResultsController<any NSFetchRequestResult>, didChange anObject: Any, at indexPath: IndexPath?,
     for type: NSFetchedResultsChangeType, newIndexPath: IndexPath?)
 
-  /// A section has come or gone.
+  /// Called after a section was inserted or deleted.
   ///
   /// - Parameters:
   ///   - controller: The controller.
   ///   - sectionInfo: The section.
-  ///   - sectionIndex: Where it stands, or stood.
-  ///   - type: What has become of it.
+  ///   - sectionIndex: The index of the section; for a deletion, the previous one.
+  ///   - type: The kind of change.
   func controller(
     _ controller: NSFetchedResultsController<any NSFetchRequestResult>, didChange sectionInfo: any NSFetchedResultsSectionInfo,
     atSectionIndex sectionIndex: Int, for type: NSFetchedResultsChangeType)
 
-  /// Results are about to change.
+  /// Called before the results change.
   func controllerWillChangeContent(_ controller: NSFetchedResultsController<any NSFetchRequestResult>)
 
-  /// Results have changed.
+  /// Called after the results changed.
   func controllerDidChangeContent(_ controller: NSFetchedResultsController<any NSFetchRequestResult>)
 
-  /// Results have changed: what takes the IDs of the objects before to those after, whatever their sections are.
+  /// Called after the results changed, with the difference between the old and new object IDs, regardless of sections.
   func controller(
     _ controller: NSFetchedResultsController<any NSFetchRequestResult>,
     didChangeContentWith diff: CollectionDifference<NSManagedObjectID>)
 
-  /// What stands for a section in an index. The implementation that there is gives the first letter of the name.
+  /// Returns the index title of a section. The default implementation returns the uppercase first letter of its name.
   func controller(
     _ controller: NSFetchedResultsController<any NSFetchRequestResult>, sectionIndexTitleForSectionName sectionName: String
   ) -> String?
@@ -76,9 +76,9 @@ extension NSFetchedResultsControllerDelegate {
   /// - Parameters:
   ///   - controller: The controller.
   ///   - anObject: The object.
-  ///   - indexPath: Where it stood.
-  ///   - type: What has become of it.
-  ///   - newIndexPath: Where it stands now.
+  ///   - indexPath: The previous index path.
+  ///   - type: The kind of change.
+  ///   - newIndexPath: The new index path.
   public func controller(
     _ controller: NSFetchedResultsController<any NSFetchRequestResult>, didChange anObject: Any, at indexPath: IndexPath?,
     for type: NSFetchedResultsChangeType, newIndexPath: IndexPath?
@@ -88,8 +88,8 @@ extension NSFetchedResultsControllerDelegate {
   /// - Parameters:
   ///   - controller: The controller.
   ///   - sectionInfo: The section.
-  ///   - sectionIndex: Where it stands.
-  ///   - type: What has become of it.
+  ///   - sectionIndex: The index of the section.
+  ///   - type: The kind of change.
   public func controller(
     _ controller: NSFetchedResultsController<any NSFetchRequestResult>, didChange sectionInfo: any NSFetchedResultsSectionInfo,
     atSectionIndex sectionIndex: Int, for type: NSFetchedResultsChangeType
@@ -103,7 +103,7 @@ extension NSFetchedResultsControllerDelegate {
     _ controller: NSFetchedResultsController<any NSFetchRequestResult>,
     didChangeContentWith diff: CollectionDifference<NSManagedObjectID>
   ) {}
-  /// The first letter of the name, in upper case.
+  /// Returns the uppercase first letter of the name.
   public func controller(
     _ controller: NSFetchedResultsController<any NSFetchRequestResult>, sectionIndexTitleForSectionName sectionName: String
   ) -> String? { controller.sectionIndexTitle(forSectionName: sectionName) }

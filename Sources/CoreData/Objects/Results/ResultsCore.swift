@@ -1,11 +1,10 @@
-// ResultsCore: a controller of results without the type of its results.
 import Foundation
 import ObjectContext
 import ObjectModel
 import ObjectQuery
 import ObjectStore
 
-/// A controller of results, whatever type they are shown to be.
+/// The implementation of a fetched results controller, independent of its result type.
 final class ResultsCore {
   let question: FetchContents
   let context: NSManagedObjectContext
@@ -14,7 +13,7 @@ final class ResultsCore {
   weak var delegate: (any NSFetchedResultsControllerDelegate)?
   private var specification: FetchSpecification?
   private var controller: FetchedResultsController<ManagedObject>?
-  /// Where the sections began before a change.
+  /// The first indexes of the sections before a change.
   private var formerStarts: [Int] = []
 
   init(_ question: FetchContents, _ context: NSManagedObjectContext, _ sectionNameKeyPath: String?, _ cacheName: String?) {
@@ -42,7 +41,7 @@ final class ResultsCore {
   func object(at indexPath: IndexPath) -> ManagedObject? { indexPath.count == 2 ? controller?.object(at: indexPath) : nil }
   func indexPath(of object: ManagedObject) -> IndexPath? { controller?.indexPath(of: object) }
 
-  /// An object that stands for none, of which the context is told.
+  /// Returns an empty object in place of a missing one, and records an error in the context.
   func noObject(at indexPath: IndexPath) -> ManagedObject? {
     context.context.recordError(MissingResultError(entity: question.entityName ?? "", place: "\(Array(indexPath))"))
     return question.entityName.flatMap { context.context.persistentStoreCoordinator.compiledModel.entity(named: $0) }.map {
@@ -73,7 +72,7 @@ final class ResultsCore {
     return starts
   }
 
-  /// The controller as delegates get it.
+  /// The controller that delegates receive.
   private var shown: NSFetchedResultsController<any NSFetchRequestResult> { NSFetchedResultsController(self) }
 }
 
@@ -117,7 +116,7 @@ extension ResultsCore: FetchedResultsControllerDelegate {
     delegate.controller(shown, didChangeContentWith: difference)
   }
 
-  /// A change by the places of objects among all.
+  /// Returns a change as a difference of the positions among all results.
   private func difference(_ change: ResultsChange) -> CollectionDifference<NSManagedObjectID>? {
     let (former, present) = (formerStarts, starts)
     func place(_ path: IndexPath, _ starts: [Int]) -> Int? { starts.indices.contains(path[0]) ? starts[path[0]] + path[1] : nil }
@@ -145,7 +144,7 @@ extension ResultsCore: FetchedResultsControllerDelegate {
   }
 }
 
-/// There is no result at a place.
+/// The error that there is no result at an index path.
 struct MissingResultError: LocalizedError {
   let entity: String
   let place: String
