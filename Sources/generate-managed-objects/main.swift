@@ -96,7 +96,7 @@ func generators(_ file: String, package: String, _ arguments: Arguments) -> [(fi
     if !arguments.planned.contains(url.path) {
       say(
         "\(file):\(model.line): warning: the build was planned before \(url.lastPathComponent) was there, and does not see edits of it alone; "
-          + "save Package.swift once more to plan it anew")
+          + "save Package.swift again to plan it again")
     }
     var options = model.options
     options.moduleName = options.moduleName ?? arguments.options.moduleName

@@ -62,7 +62,7 @@ final class KeyPathOperatorTests: XCTestCase {
       XCTAssertTrue(self.error { _ = try author.value(forKeyPath: "books.@median.pages") }.contains("there are @count"))
       XCTAssertTrue(self.error { _ = try author.value(forKeyPath: "books.@sum.title") }.contains("string"))
       XCTAssertTrue(self.error { _ = try author.value(forKeyPath: "books.titel") }.contains("did you mean “title”?"))
-      XCTAssertTrue(self.error { try author.setValue(1, forKeyPath: "books.pages") }.contains("no to-one relationship"))
+      XCTAssertTrue(self.error { try author.setValue(1, forKeyPath: "books.pages") }.contains("not a to-one relationship"))
     }
   }
 
@@ -102,10 +102,10 @@ final class KeyPathOperatorTests: XCTestCase {
       XCTAssertThrowsError(try thing.value(forKey: "small", as: UInt.self)) { XCTAssertEqual(($0 as? KeyValueError)?.code, .outOfRange) }
       XCTAssertThrowsError(try thing.value(forKey: "middle", as: Int16.self)) { error in
         XCTAssertEqual((error as? KeyValueError)?.code, .outOfRange)
-        XCTAssertEqual("\(error)", "the number does not fit at “Thing.middle”: it is read as Int16")
+        XCTAssertEqual("\(error)", "the number is out of range for “Thing.middle”: it is read as Int16")
       }
       XCTAssertThrowsError(try thing.setValue(70_000, forKey: "small")) { error in
-        XCTAssertEqual("\(error)", "the number does not fit at “Thing.small”: it is of the type Integer 16")
+        XCTAssertEqual("\(error)", "the number is out of range for “Thing.small”: it is of the type Integer 16")
       }
       XCTAssertThrowsError(try thing.value(forKey: "middle", as: String.self)) { error in
         XCTAssertEqual("\(error)", "“Thing.middle” has another type: it is of the type Int32, and is read as String")

@@ -53,7 +53,7 @@ final class FormatErrorTests: XCTestCase {
       ("a[1.5] == 1", 2, "index"), ("a == 0b12", 8, "too large"), ("a == 0o", 7, "octal"), ("a[-x] == 1", 2, "index"),
       ("FUNCTION(a) == 1", 9, "FUNCTION(operand"), ("$'a == 1", 1, "no end"),
       ("a == 99999999999999999999999999999999999999999999e999", 5, "too large"),
-      ("a SEARCH '\"x'", 9, "at character 1 of the query"), ("a == 1 AND b SEARCH 'x OR'", 20, "beside OR"),
+      ("a SEARCH '\"x'", 9, "at character 1 of the query"), ("a == 1 AND b SEARCH 'x OR'", 20, "next to OR"),
       ("a SEARCH", 8, "Expected a value"),
     ]
     for (text, position, message) in mistakes {

@@ -24,7 +24,7 @@ package enum ToolWords {
     Phrase(
       library: " Set allowsInMemoryFiltering on the request to have objects filtered by it.", tool: " Name a property that is stored."),
     Phrase(
-      library: " Give a Date as an argument (%@) in place of its text.",
+      library: " Give a Date as an argument (%@) instead of its text.",
       tool: " Write CAST('2026-01-31T12:00:00Z', 'Date'), with your date."),
     Phrase(
       library: " Give a number, without quotation marks, or as an argument (%d, %f, %@).", tool: " Write a number without quotation marks."),
@@ -41,7 +41,7 @@ package enum ToolWords {
     Phrase(library: " need an order: set sortDescriptors.", tool: " need an order: give --sort."),
     // Changes.
     Phrase(
-      library: "give it the objectID of a saved object.", tool: "give it an object's URI, as the column @id shows it."),
+      library: "set it to the objectID of a saved object.", tool: "set it to an object's URI, as the column @id shows it."),
     Phrase(
       library: " does not resolve this: use other values, or set a mergePolicy that does.",
       tool: " does not resolve this: use other values."),

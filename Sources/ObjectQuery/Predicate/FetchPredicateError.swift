@@ -106,14 +106,14 @@ extension FetchPredicateError: CustomStringConvertible {
       return "The model has no fetch request template named \(template)." + (suggestion.map { " Did you mean \($0)?" } ?? "")
     case .nestingTooDeep(let limit):
       return "The predicate is nested deeper than \(limit) levels. Join conditions in one AND or OR, or use IN."
-    case .invalidPattern(let expression): return "The pattern that \(expression) is to match is no regular expression."
+    case .invalidPattern(let expression): return "The pattern that \(expression) must match is not a valid regular expression."
     case .notGrouped(let keyPath, let clause):
       let location = clause == .sortDescriptors ? "the order" : name(clause)
       return
         "\(keyPath) in \(location) may have several values in a group. Add it to \(name(.propertiesToGroupBy)), or take an aggregate of it, such as min(\(keyPath))."
     case .havingWithoutGroups:
       return
-        "A \(name(.havingPredicate)) without groups is not supported here. Set \(name(.propertiesToGroupBy)), or make it a condition on objects in predicate."
+        "A \(name(.havingPredicate)) without groups is not supported here. Set \(name(.propertiesToGroupBy)), or move it to a condition on objects in predicate."
     case .orderedByAnother(let key):
       return
         "Ordering distinct results by \(key), which is not among them, is not supported here. Add it to \(name(.propertiesToFetch)), or leave \(name(.returnsDistinctResults)) out."
@@ -136,7 +136,7 @@ extension FetchPredicateError {
   private static func advice(type: String, other: String) -> String {
     let isText = other.hasPrefix("a string")
     return switch type {
-    case "date" where isText: " Give a Date as an argument (%@) in place of its text."
+    case "date" where isText: " Give a Date as an argument (%@) instead of its text."
     case "integer" where isText, "floating-point number" where isText, "decimal" where isText:
       " Give a number, without quotation marks, or as an argument (%d, %f, %@)."
     case "boolean" where isText: " Write true or false without quotation marks, or give a Bool as an argument (%@)."

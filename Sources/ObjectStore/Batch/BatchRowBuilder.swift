@@ -31,7 +31,7 @@ package final class BatchRowBuilder {
     let value = value is NSNull ? nil : AttributeConversion.unwrapped(value)
     switch entity.property(named: key) {
     case .attribute(let slot):
-      guard slot.kind != .none else { throw failure(.notSettable, key, "is transient: no store keeps it. Leave it out.") }
+      guard slot.kind != .none else { throw failure(.notSettable, key, "is transient and not stored. Leave it out.") }
       // As for objects, the given value is ignored and the store computes it.
       if slot.isDerived { return }
       set(try convert { () throws(BatchValue.Failure) in try BatchValue.slot(from: value, for: slot) }, at: slot.index)

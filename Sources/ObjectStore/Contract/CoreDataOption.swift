@@ -47,7 +47,7 @@ package enum CoreDataOption: String, Sendable, CaseIterable {
     case .forceDestroy: "destroyPersistentStore(with:) always fails while the store is open"
     case .secureDecodingClasses, .insecureDecoding: "there is no binary store, and nothing is decoded by class names"
     case .validatesXML: "there is no XML store"
-    case .osCompatibility: "a store is of a format of its own, whose version its metadata has"
+    case .osCompatibility: "stores have their own format, whose version is in the metadata"
     case .ubiquitousContentName, .ubiquitousContentURL, .ubiquitousPeerToken, .removesUbiquitousMetadata, .ubiquitousContainer,
       .rebuildsFromUbiquitousContent:
       "stores in iCloud are withdrawn from Core Data itself"

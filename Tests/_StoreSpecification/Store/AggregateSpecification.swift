@@ -400,7 +400,8 @@ public final class AggregateSpecification: StoreSpecification {
     XCTAssertThrowsError(try open.dictionaries(having)) {
       XCTAssertEqual(
         "\($0)",
-        "A havingPredicate without groups is not supported here. Set propertiesToGroupBy, or make it a condition on objects in predicate.")
+        "A havingPredicate without groups is not supported here. Set propertiesToGroupBy, or move it to a condition on objects in predicate."
+      )
     }
   }
 }
