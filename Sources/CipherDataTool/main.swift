@@ -3,10 +3,10 @@ import CipherDataToolKit
 import Dispatch
 import Foundation
 
-// Before anything opens a file.
+// Must run before any file is opened.
 Tool.keepStandardDescriptors()
 if let status = Tool.statusWithoutText() { exit(status) }
-// Before anything waits: waiting takes descriptors, and without them the process would end without a word.
+// Before any blocking call: blocking requires file descriptors, and without them the process would exit without a message.
 if let status = Tool.statusWithoutResources() { exit(status) }
 Task.detached { exit(await Tool.run(Array(CommandLine.arguments.dropFirst()))) }
 dispatchMain()

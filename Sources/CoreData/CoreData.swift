@@ -9,14 +9,14 @@
 //   Container      a model with its stores and contexts
 //   Absent         what is not there, with what to do instead
 
-// Whoever imports Core Data on Apple's systems has Foundation too.
+// Core Data re-exports Foundation on Apple's systems.
 @_exported public import Foundation
-// What inherits from these is used as they are: equal, hashed, compared in fetches. Nothing else of the library's own names is seen.
+// The superclasses and value types of this module's API. No other names of the library are visible.
 @_exported import class ObjectContext.ManagedObject
 @_exported import struct ObjectContext.ManagedObjectSeed
 @_exported import struct ObjectContext.SnapshotEvents
 @_exported import struct ObjectContext._KeyPathNames
 @_exported import struct ObjectModel.ManagedObjectID
-// What keys of stores are made of.
+// The types of store keys.
 @_exported import class StoreKeys.SecretBytes
 @_exported import enum StoreKeys.StoreKey

@@ -6,7 +6,7 @@ public import Foundation
   *, unavailable,
   message: "there is no CloudKit; use NSPersistentContainer, and synchronize changes with NSPersistentHistoryChangeRequest"
 )
-open class NSPersistentCloudKitContainer: NSPersistentContainer, @unchecked Sendable {}  // it is never made
+open class NSPersistentCloudKitContainer: NSPersistentContainer, @unchecked Sendable {}  // never instantiated
 
 /// Unavailable: CloudKit is not supported.
 @available(*, unavailable, message: "there is no CloudKit; remove the options")

@@ -1,4 +1,4 @@
 /// A wrapper that transfers a value that is not `Sendable` to the queue on which it is used.
-struct Lent<Value>: @unchecked Sendable {  // it is used on that queue alone
+struct Lent<Value>: @unchecked Sendable {  // used only on that queue
   let value: Value
 }

@@ -5,7 +5,7 @@ import ObjectModel
 public import StoreKeys
 
 /// A model with its stores and contexts: the Core Data stack of an application.
-open class NSPersistentContainer: NSObject, @unchecked Sendable {  // the lock guards what changes
+open class NSPersistentContainer: NSObject, @unchecked Sendable {  // the lock guards the mutable state
   private let ownName: String
   private let ownCoordinator: NSPersistentStoreCoordinator
   private let ownViewContext: NSManagedObjectContext

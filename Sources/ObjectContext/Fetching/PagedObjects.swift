@@ -10,7 +10,7 @@ final class PagedObjects {
   private let specification: FetchSpecification?
   /// The objects that were inserted when the list was created, by their temporary IDs. A save replaces these IDs.
   private let newObjects: [ManagedObjectID: ManagedObject]
-  /// The retained pages, in order of use, the most recent last.
+  /// The retained pages, the most recently used last.
   private var pages: [Page] = []
 
   private struct Page {

@@ -56,7 +56,7 @@ public struct BatchError: Error, Sendable, CustomStringConvertible {
   ///   - key: The name of the property.
   ///   - row: The zero-based index of the row in the request, or nil if no row is concerned.
   ///   - objectIDs: The objects concerned.
-  ///   - reason: A message that says what is wrong, as the rest of a sentence that begins with the property.
+  ///   - reason: The error message, worded to follow the property's name.
   public init(_ code: Code, entityName: String, key: String, row: Int? = nil, objectIDs: [ManagedObjectID] = [], reason: String) {
     self.code = code
     self.entityName = entityName

@@ -17,7 +17,7 @@ package enum HistoryRowBuilder {
   /// Returns the rows that a request adds to a history.
   ///
   /// - Parameters:
-  ///   - portions: The encoded records, split into rows.
+  ///   - chunks: The encoded records, split into rows.
   ///   - authorship: The author and time of the request.
   ///   - last: The number and clock of the newest row, or nil if there is none.
   ///   - run: The transaction that the request may join; afterwards, the transaction that it belongs to. Nil starts a new transaction.

@@ -50,7 +50,7 @@ public final class SQLObserver: Sendable {
   ///
   /// It also receives the statements that begin and end transactions, but not those with which the library checks pages.
   ///
-  /// - Parameter heard: Called after each statement, synchronously on the thread that ran it. It must not use the store.
+  /// - Parameter handler: Called after each statement, synchronously on the thread that ran it. It must not use the store.
   public init(_ handler: @escaping @Sendable (_ statement: ObservedStatement) -> Void) {
     profiler = handler
     self.handler = nil
@@ -58,7 +58,7 @@ public final class SQLObserver: Sendable {
 
   /// Creates an observer that records statements.
   ///
-  /// - Parameter heard: Called with the text of each statement just before it runs, on the same thread.
+  /// - Parameter handler: Called with the text of each statement just before it runs, on the same thread.
   package init(beforeEach handler: (@Sendable (String) -> Void)? = nil) {
     self.handler = handler
     profiler = nil

@@ -34,7 +34,7 @@ final class StoreHolder: Sendable {
     Self.entries.withLock { [number] in $0[number] = nil }
   }
 
-  /// Returns a sentence that names the holders of a store in this process, or `nil` if there are none.
+  /// Returns a message that names the holders of a store in this process, or `nil` if there are none.
   ///
   /// - Parameter path: The path of the store, or of one of its files or folders.
   static func message(for path: String) -> String? {

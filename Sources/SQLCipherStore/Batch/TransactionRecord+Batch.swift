@@ -60,7 +60,7 @@ extension TransactionRecord {
   /// - Parameters:
   ///   - updated: These rows.
   ///   - completed: The parts of composites that receive their default values, by row.
-  ///   - noted: The batch table of the rows and their computed values.
+  ///   - batchTable: The batch table of the rows and their computed values.
   func addUpdated(
     _ updated: [ObjectReference], by plan: BatchUpdatePlan, completing completed: [ObjectReference: SlotMask], of table: EntityTable,
     in batchTable: BatchTable, _ batch: BatchTransaction

@@ -14,7 +14,7 @@ package struct KeyWorkLimit: Sendable, Hashable {
   /// The limit that the application or the user set, or `nil` for the default.
   package let requestedUnits: Int?
 
-  /// - Parameter wish: The limit in units. A single slot can use all of them, and the memory that it needs.
+  /// - Parameter requestedUnits: The limit in units. A single slot can use all of them, and the memory that it needs.
   package init(_ requestedUnits: Int? = nil) { self.requestedUnits = requestedUnits.map { max(0, min($0, 1 << 20)) } }
 
   private var maximumSum: Int { (requestedUnits ?? Self.standardUnits) * Self.unit }

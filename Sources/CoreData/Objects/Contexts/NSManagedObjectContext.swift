@@ -20,7 +20,7 @@ public enum NSManagedObjectContextConcurrencyType: UInt, Sendable {
 ///
 /// The context and its objects are confined to its queue: use ``perform(_:)`` and ``performAndWait(_:)``, or the main thread if its queue
 /// is the main queue. Nested contexts share one queue: the main queue if one of them uses it.
-open class NSManagedObjectContext: NSObject, @unchecked Sendable {  // used on its queue alone
+open class NSManagedObjectContext: NSObject, @unchecked Sendable {  // confined to its queue
   /// The type of the context's queue.
   public let concurrencyType: NSManagedObjectContextConcurrencyType
   // The following state is confined to the queue, except for the coordinator and the parent, which are set before any other use.

@@ -33,7 +33,7 @@ public enum NSMergePolicyType: UInt, Sendable {
 /// by the save.
 ///
 /// The subclass must not change other objects or to-many relationships. Such changes are kept and become part of the next save.
-open class NSMergePolicy: NSObject, @unchecked Sendable {  // it never changes, and what subclasses add is theirs
+open class NSMergePolicy: NSObject, @unchecked Sendable {  // immutable; subclasses are responsible for their own state
   /// The resolution of conflicts.
   public let mergeType: NSMergePolicyType
 

@@ -4,7 +4,7 @@ import SQLCipherStore
 import Synchronization
 
 /// An open store, and the base class of custom stores.
-open class NSPersistentStore: NSObject, @unchecked Sendable {  // the mutex guards what changes
+open class NSPersistentStore: NSObject, @unchecked Sendable {  // the mutex guards the mutable state
   /// The underlying store; nil for a custom store that is not open.
   package final var store: PersistentStore? { state.withLock { $0.store } }
   /// The coordinator of the store; nil if the store was not obtained from one.

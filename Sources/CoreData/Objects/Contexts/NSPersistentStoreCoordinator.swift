@@ -7,7 +7,7 @@ import SQLCipherStore
 import Synchronization
 
 /// The open stores of a model.
-open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {  // subclasses answer for what they add
+open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {  // subclasses are responsible for their own state
   /// The model.
   public let managedObjectModel: NSManagedObjectModel
   package let coordinator: PersistentStoreCoordinator

@@ -14,7 +14,7 @@ public enum NSPersistentHistoryChangeType: Int, Sendable {
 }
 
 /// A change to an object in a transaction.
-public final class NSPersistentHistoryChange: NSObject, @unchecked Sendable {  // it never changes
+public final class NSPersistentHistoryChange: NSObject, @unchecked Sendable {  // immutable
   /// The number of the change in its transaction.
   public let changeID: Int64
   /// The changed object.
@@ -52,7 +52,7 @@ public final class NSPersistentHistoryChange: NSObject, @unchecked Sendable {  /
 }
 
 /// A transaction in the history of a store.
-public final class NSPersistentHistoryTransaction: NSObject, @unchecked Sendable {  // it never changes once it is made
+public final class NSPersistentHistoryTransaction: NSObject, @unchecked Sendable {  // immutable after creation
   package let transaction: PersistentHistoryTransaction
   /// The changes; nil if they were not fetched.
   public private(set) var changes: [NSPersistentHistoryChange]?

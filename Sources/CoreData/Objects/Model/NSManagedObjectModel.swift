@@ -4,7 +4,7 @@ package import ObjectStore
 import Synchronization
 
 /// A model: entities and their properties. It is immutable once a coordinator uses it.
-public final class NSManagedObjectModel: NSObject, NSCopying, @unchecked Sendable {  // the mutex guards all that changes
+public final class NSManagedObjectModel: NSObject, NSCopying, @unchecked Sendable {  // the mutex guards the mutable state
   private let state: Mutex<State>
 
   private struct State {

@@ -27,7 +27,7 @@ open class NSAtomicStoreCacheNode: NSObject {
 /// A subclass creates nodes from the file in ``load()`` and writes them in ``save()``. Fetches are evaluated in memory. Register it with
 /// ``NSPersistentStoreCoordinator/registerStoreClass(_:forStoreType:)``. The library does not encrypt what such a store writes; the
 /// application may do so.
-open class NSAtomicStore: NSIncrementalStore, @unchecked Sendable {  // the face takes turns
+open class NSAtomicStore: NSIncrementalStore, @unchecked Sendable {  // `IncrementalStoreFace` serializes all calls
   private var nodes: [NSManagedObjectID: NSAtomicStoreCacheNode] = [:]
 
   // MARK: For subclasses

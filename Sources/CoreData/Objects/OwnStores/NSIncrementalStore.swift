@@ -38,7 +38,7 @@ open class NSIncrementalStoreNode: NSObject {
 ///
 /// Methods are called one at a time on the caller's thread. The library does not encrypt what such a store writes; the application may do
 /// so.
-open class NSIncrementalStore: NSPersistentStore, @unchecked Sendable {  // the face takes turns
+open class NSIncrementalStore: NSPersistentStore, @unchecked Sendable {  // `IncrementalStoreFace` serializes all calls
   private let references = Mutex<[ReferenceObject: Lent<Any>]>([:])
   private let space = Mutex<ObjectIDSpace?>(nil)
 

@@ -2,7 +2,7 @@ import Foundation
 import ObjectQuery
 
 /// A predicate that compares two expressions.
-public final class NSComparisonPredicate: NSPredicate, @unchecked Sendable {  // it never changes
+public final class NSComparisonPredicate: NSPredicate, @unchecked Sendable {  // immutable
   /// The comparison operator.
   public enum Operator: UInt, Sendable {
     /// Less than.

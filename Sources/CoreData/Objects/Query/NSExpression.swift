@@ -6,7 +6,7 @@ package import ObjectQuery
 /// An expression: a constant, a property, or a function of other expressions.
 ///
 /// If an expression is invalid, such as one with a syntax error, the request that uses it reports the error.
-public final class NSExpression: NSObject, @unchecked Sendable {  // it never changes
+public final class NSExpression: NSObject, @unchecked Sendable {  // immutable
   /// The kinds of expressions.
   public enum ExpressionType: UInt, Sendable {
     /// A constant.

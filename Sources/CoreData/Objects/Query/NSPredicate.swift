@@ -6,7 +6,7 @@ package import ObjectQuery
 /// A predicate, created from a format string or from other predicates.
 ///
 /// A predicate with an invalid format matches nothing; every fetch with it throws the error.
-public class NSPredicate: NSObject, @unchecked Sendable {  // it never changes
+public class NSPredicate: NSObject, @unchecked Sendable {  // immutable
   package let outcome: Result<FetchPredicate, any Error>
   private let block: ((Any?, [String: Any]?) -> Bool)?
 
@@ -99,7 +99,7 @@ public class NSPredicate: NSObject, @unchecked Sendable {  // it never changes
 }
 
 /// A predicate that combines other predicates.
-public final class NSCompoundPredicate: NSPredicate, @unchecked Sendable {  // it never changes
+public final class NSCompoundPredicate: NSPredicate, @unchecked Sendable {  // immutable
   /// The logical operator.
   public enum LogicalType: UInt, Sendable {
     /// The subpredicate does not match.

@@ -6,7 +6,7 @@ package import ObjectQuery
 public struct SortComparison: Sendable, Hashable {
   package let comparison: FetchSortDescriptor.Comparison
 
-  /// Compares characters by their code.
+  /// Compares characters by their Unicode scalars.
   public static let compare = SortComparison(comparison: .binary)
   /// Ignores case.
   public static let caseInsensitiveCompare = SortComparison(comparison: .caseInsensitive)
@@ -70,7 +70,7 @@ public func NSStringFromSelector(_ selector: Selector) -> String { selector.name
 /// A sort order by a property, ascending or descending.
 ///
 /// A sort order that stores cannot evaluate, such as one with a closure, can sort arrays; a fetch with it throws.
-public final class NSSortDescriptor: NSObject, @unchecked Sendable {  // it never changes
+public final class NSSortDescriptor: NSObject, @unchecked Sendable {  // immutable
   package let outcome: Result<FetchSortDescriptor, any Error>
   /// The property.
   public let key: String?
