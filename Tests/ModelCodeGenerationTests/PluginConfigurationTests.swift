@@ -40,7 +40,7 @@ final class PluginConfigurationTests: XCTestCase {
       ("{ \"models\": [\n\"a\" ] }", 2, "must be an object"), ("{ \"models\":\n\"a\" }", 1, "must be a list"),
       ("{ \"model\": \"a\"\n \"access\": \"public\" }", 2, "comma or a closing brace"), ("{ \"model\": \"a\" } x", 1, "nothing more"),
       ("{ \"model\": \"a\",\n\"acess\": \"public\" }", 2, "a model has no \"acess\""), ("{ \"model\": 5 }", 1, "must be a nonempty string"),
-      ("{ \"model\": \"a\",\n\"model\": \"b\" }", 2, "stands twice"), ("{ \"model\": \"a\n\" }", 1, "must end with quotes"),
+      ("{ \"model\": \"a\",\n\"model\": \"b\" }", 2, "appears twice"), ("{ \"model\": \"a\n\" }", 1, "must end with quotes"),
       ("{ \"model\": \"a\", \"access\": \"secret\" }", 1, "open, public, package, internal"),
       ("{ \"model\": maybe }", 1, "a value is expected"),
       ("{ \"models\": [ { \"model\": \"a\" } ],\n \"access\": \"public\" }", 2, "inside \"models\""),

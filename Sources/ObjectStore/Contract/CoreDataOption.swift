@@ -34,7 +34,7 @@ package enum CoreDataOption: String, Sendable, CaseIterable {
     case .timeout: "set busyTimeout"
     case .pragmas: "no SQL is passed through; durability, cacheSize, enforcesForeignKeys and format say what it is used for"
     case .analyze: "SQLCipherStoreFile.updateStatistics updates the query planner's statistics"
-    case .manualVacuum: "SQLCipherStoreFile.compact gives unused pages back"
+    case .manualVacuum: "SQLCipherStoreFile.compact frees unused pages"
     case .fileProtection: "the store is encrypted, always; set key"
     case .connectionPoolSize: "set maximumReaderCount"
     case .ignoresVersioning: "a store of another model is never opened as if it were of this one"
@@ -45,7 +45,7 @@ package enum CoreDataOption: String, Sendable, CaseIterable {
     case .historyTracking: "set historyTracking"
     case .remoteChangeNotification: "set postsRemoteChangeNotifications"
     case .forceDestroy: "destroyPersistentStore(with:) always fails while the store is open"
-    case .secureDecodingClasses, .insecureDecoding: "there is no binary store, and nothing is decoded by class names"
+    case .secureDecodingClasses, .insecureDecoding: "there are no binary stores, and nothing is decoded by class name"
     case .validatesXML: "there is no XML store"
     case .osCompatibility: "stores have their own format, whose version is in the metadata"
     case .ubiquitousContentName, .ubiquitousContentURL, .ubiquitousPeerToken, .removesUbiquitousMetadata, .ubiquitousContainer,

@@ -381,7 +381,7 @@ public final class AggregateSpecification: StoreSpecification {
       ),
       (
         "count(*) AS n, sum(pages) AS n",
-        "A second property named n is not supported here. Give each property of a dictionary a name of its own."
+        "A second property named n is not supported here. Give each property of a dictionary a different name."
       ),
       ("{1, 2} AS l", "The list l is not supported here. Fetch one value of each object or group."),
       ("nothing + 1 AS n", "The entity Book has no property named nothing."),
