@@ -107,7 +107,7 @@ struct EncryptedLayout {
     if isOneTree, inverse.id != relationship.id, own == nil || other == nil {
       findings.addMissing(
         "the table \(table.name) was written by a version that kept both directions of “\(source.name).\(relationship.name)” in one table, "
-          + "where they cannot be told apart")
+          + "where they cannot be distinguished")
       return nil
     }
     /// Returns the column of one end in a relationship's table. If both ends are in the same tree, the relationship's own objects come

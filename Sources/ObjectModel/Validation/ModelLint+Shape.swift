@@ -83,7 +83,7 @@ extension ModelLint {
             + "disable Use Scalar Type")
       }
       if attribute.type == .date, !attribute.defaultValue.isNull {
-        reasons.append("the default value is a fixed date, not the creation time of an object; set that in awakeFromInsert()")
+        reasons.append("the default value is a fixed date, not the time at which an object is created; set that in awakeFromInsert()")
       }
       if attribute.allowsExternalBinaryDataStorage, attribute.type != .binary, attribute.type != .transformable {
         reasons.append("only Binary and Transformable attributes can have external storage; disable the option")
