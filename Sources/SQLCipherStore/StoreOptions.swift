@@ -167,7 +167,7 @@ extension PersistentStoreDescription {
     let logger = Logger(label: "CipherData.Store")
     limits.onWarning = { size, count in
       logger.warning(
-        "The log of \(path) has \(size >> 20) MiB, and \(count) query generations keep it from beginning anew; PersistentStore.queryGenerations tells whose."
+        "The log of \(path) has \(size >> 20) MiB, and \(count) query generations prevent its reset; see PersistentStore.queryGenerations."
       )
     }
     limits.onEnding = { size in

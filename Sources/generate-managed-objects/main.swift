@@ -91,12 +91,12 @@ func generators(_ file: String, package: String, _ arguments: Arguments) -> [(fi
       (model.path.hasPrefix("/") ? URL(fileURLWithPath: model.path) : URL(fileURLWithPath: package).appendingPathComponent(model.path))
       .standardizedFileURL
     guard FileManager.default.fileExists(atPath: url.path) else {
-      fail("\(file):\(model.line): error: there is no model \(url.path); paths begin at the package's folder", 65)
+      fail("\(file):\(model.line): error: there is no model \(url.path); paths are relative to the package's folder", 65)
     }
     if !arguments.planned.contains(url.path) {
       say(
         "\(file):\(model.line): warning: the build was planned before \(url.lastPathComponent) was there, and does not see edits of it alone; "
-          + "save Package.swift once more to plan it anew")
+          + "save Package.swift again to plan it again")
     }
     var options = model.options
     options.moduleName = options.moduleName ?? arguments.options.moduleName

@@ -91,7 +91,7 @@ final class EmissionTests: XCTestCase {
 
   func testConditionalMistakesAreErrorsWhereTheConditionHolds() throws {
     XCTAssertThrowsError(try output(["-Onone", "-swift-version", "6", "-D", "NOT_SET"])) { error in
-      XCTAssertTrue("\(error)".contains("Shelf.swift:16: error: the type Nowhere of absent is none of this target"), "\(error)")
+      XCTAssertTrue("\(error)".contains("Shelf.swift:16: error: the type Nowhere of absent is not declared in this target"), "\(error)")
     }
   }
 

@@ -16,7 +16,7 @@ final class IssueTests: XCTestCase {
     XCTAssertEqual(
       issues("class A: NSManagedObject {\n\n  @NSManaged var x: Nowhere?\n}").map(\.description),
       [
-        "/m/F.swift:3: error: the type Nowhere of x is none of this target, of the packages it depends on, of Swift or of Foundation; name a type that is"
+        "/m/F.swift:3: error: the type Nowhere of x is not declared in this target, its dependencies, Swift or Foundation; use a type that is"
       ])
   }
 

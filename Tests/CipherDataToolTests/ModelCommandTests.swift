@@ -190,7 +190,7 @@ final class ModelCommandTests: XCTestCase {
       name: "Both", versions: [.init(name: "Both", model: older), .init(name: "Both 2", model: model("heading", from: "titel"))],
       currentVersionName: "Both 2"
     ).write(to: URL(filePath: both))
-    let says = ": Note.heading: the renaming identifier 'titel' is the name of no property of another version; did you mean 'title'?"
+    let says = ": Note.heading: the renaming identifier 'titel' does not match any property of another version; did you mean 'title'?"
     for (arguments, path) in [
       (["model", "diff", oldPath, alone], "\(alone)/M.xcdatamodel"),
       (["model", "diff", both, "--from", "Both"], "\(both)/Both 2.xcdatamodel"),
@@ -376,7 +376,7 @@ final class ModelCommandTests: XCTestCase {
     let other = try write(model("isRead == YES"), "Other.xcdatamodeld", in: tool)
     XCTAssertEqual(
       try tool.run(["model", "diff", good, other], passphrase: nil).output,
-      "Thread.unread: filter of the derivation changed: the values are computed anew\nStores of the older version are compatible with the newer one.\n"
+      "Thread.unread: filter of the derivation changed: the values are recomputed\nStores of the older version are compatible with the newer one.\n"
     )
     XCTAssertTrue(
       try tool.run(["model", "show", good], passphrase: nil).output.contains("derived from messages.@count where isRead == NO"))
@@ -395,7 +395,7 @@ final class ModelCommandTests: XCTestCase {
     XCTAssertEqual(bundle.currentVersionName, "Third")
     XCTAssertEqual(try tool.run(["model", "diff", path, "--from", "M"], passphrase: nil).output, "No difference.\n")
     let run = try tool.run(["model", "lint", path], passphrase: nil)
-    XCTAssertTrue(run.output.contains("contents:2:1: stores cannot tell the version 'M 2' from 'M'"), run.output)
+    XCTAssertTrue(run.output.contains("contents:2:1: stores cannot distinguish the version 'M 2' from 'M'"), run.output)
   }
 
   func testFormatSortsOnRequest() throws {

@@ -43,10 +43,10 @@ final class ToolFailureTests: XCTestCase {
       (["update", "test.store", "--entity", "Package", "--all", "--set", "nmae = 'a'"], 64, "did you mean “name”?"),
       (fetch + ["installedSize == 'ten'"], 64, "Write a number without quotation marks."),
       (fetch + ["essential == 'yes'"], 64, "Write true or false without quotation marks."),
-      (fetch + ["section == 'games'"], 64, "Go on to one of its attributes (name.attribute)."),
+      (fetch + ["section == 'games'"], 64, "Use one of its attributes (name.attribute)."),
       (fetch + ["name == 3"], 64, "Put the value into quotation marks."),
       (fetch + ["name == $name"], 64, "Write the value in its place."),
-      (["history", "test.store"], 65, "Switch it on with “cipherdata history --enable”."),
+      (["history", "test.store"], 65, "Enable it with “cipherdata history --enable”."),
     ]
     for (arguments, status, advice) in cases { try assert(fixture, arguments, ends: status, saying: advice) }
     for (line, advice) in [

@@ -157,7 +157,7 @@ final class EveryErrorTests: XCTestCase {
     let outer = StoreError(.stageFailed("units"), operation: .migrate, underlying: inner)
     XCTAssertEqual(
       "\(outer)",
-      "The stage “units” failed; the store is as it was before the migration. The cause: The disk has stopped. "
+      "The stage “units” failed; the store is unchanged. The cause: The disk has stopped. "
         + "The cause: the meter is broken")
     var ofSQLite = StoreError(.io, "The file cannot be opened.", operation: .open)
     ofSQLite.path = "/a/b.store"

@@ -110,7 +110,7 @@ final class ImportFailureTests: XCTestCase {
     let harness = try fixture(
       "INSERT INTO Z_PRIMARYKEY VALUES (2, 'Manager', 1, 0); INSERT INTO ZPERSON (Z_PK, Z_ENT, Z_OPT, ZBOSS) VALUES (5, 2, 1, 1)")
     let error = await assertImportFails(.modelMismatch) { _ = try await harness.open() }
-    XCTAssertEqual(error?.findings, ["the entity Manager has objects and is none of the model's"])
+    XCTAssertEqual(error?.findings, ["the entity Manager has objects and is not in the model"])
     var options = CoreDataImportOptions()
     options.ignoresUnknown = true
     let report = try await harness.importAll(options: options)

@@ -39,14 +39,14 @@ final class PluginConfigurationTests: XCTestCase {
       ("{\n\"models\": [ { \"model\": \"a\" },\n { } ] }", 3, "\"model\" is missing"), ("{ \"models\": [] }", 1, "is empty"),
       ("{ \"models\": [\n\"a\" ] }", 2, "must be an object"), ("{ \"models\":\n\"a\" }", 1, "must be a list"),
       ("{ \"model\": \"a\"\n \"access\": \"public\" }", 2, "comma or a closing brace"), ("{ \"model\": \"a\" } x", 1, "nothing more"),
-      ("{ \"model\": \"a\",\n\"acess\": \"public\" }", 2, "a model has no \"acess\""), ("{ \"model\": 5 }", 1, "must be a text"),
-      ("{ \"model\": \"a\",\n\"model\": \"b\" }", 2, "stands twice"), ("{ \"model\": \"a\n\" }", 1, "must end with quotes"),
+      ("{ \"model\": \"a\",\n\"acess\": \"public\" }", 2, "a model has no \"acess\""), ("{ \"model\": 5 }", 1, "must be a nonempty string"),
+      ("{ \"model\": \"a\",\n\"model\": \"b\" }", 2, "appears twice"), ("{ \"model\": \"a\n\" }", 1, "must end with quotes"),
       ("{ \"model\": \"a\", \"access\": \"secret\" }", 1, "open, public, package, internal"),
       ("{ \"model\": maybe }", 1, "a value is expected"),
       ("{ \"models\": [ { \"model\": \"a\" } ],\n \"access\": \"public\" }", 2, "inside \"models\""),
       ("{ \"model\": \"\\x\" }", 1, "not valid JSON"),
       ("{ \"model\": \"a\\", 1, "must end with quotes"), (String(repeating: "[", count: 99), 1, "nested"),
-      ("{ \"model\": true }", 1, "must be a text"), ("{ \"model\": \"a\",\n\"strict\": 1 }", 2, "must be true or false"),
+      ("{ \"model\": true }", 1, "must be a nonempty string"), ("{ \"model\": \"a\",\n\"strict\": 1 }", 2, "must be true or false"),
       ("{ \"model\": \"a\", \"imports\": [ null ] }", 1, "names of modules"), ("{ \"model\" \"a\" }", 1, "a colon"),
     ] {
       XCTAssertThrowsError(try read(text), text) { error in

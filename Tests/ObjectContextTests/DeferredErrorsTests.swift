@@ -51,7 +51,7 @@ final class DeferredErrorsTests: XCTestCase {
     errors.forgetCancellation()
     XCTAssertNotNil(errors.pending)
     errors.forget()
-    errors.record(StoreError(.cancelled, "The request was cancelled.", operation: .fault))
+    errors.record(StoreError(.cancelled, "The request was canceled.", operation: .fault))
     errors.forgetCancellation()
     XCTAssertNil(errors.pending)
   }

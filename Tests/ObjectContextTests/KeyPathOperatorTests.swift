@@ -62,7 +62,7 @@ final class KeyPathOperatorTests: XCTestCase {
       XCTAssertTrue(self.error { _ = try author.value(forKeyPath: "books.@median.pages") }.contains("there are @count"))
       XCTAssertTrue(self.error { _ = try author.value(forKeyPath: "books.@sum.title") }.contains("string"))
       XCTAssertTrue(self.error { _ = try author.value(forKeyPath: "books.titel") }.contains("did you mean “title”?"))
-      XCTAssertTrue(self.error { try author.setValue(1, forKeyPath: "books.pages") }.contains("no to-one relationship"))
+      XCTAssertTrue(self.error { try author.setValue(1, forKeyPath: "books.pages") }.contains("not a to-one relationship"))
     }
   }
 
@@ -102,10 +102,10 @@ final class KeyPathOperatorTests: XCTestCase {
       XCTAssertThrowsError(try thing.value(forKey: "small", as: UInt.self)) { XCTAssertEqual(($0 as? KeyValueError)?.code, .outOfRange) }
       XCTAssertThrowsError(try thing.value(forKey: "middle", as: Int16.self)) { error in
         XCTAssertEqual((error as? KeyValueError)?.code, .outOfRange)
-        XCTAssertEqual("\(error)", "the number does not fit at “Thing.middle”: it is read as Int16")
+        XCTAssertEqual("\(error)", "the number is out of range for “Thing.middle”: it is read as Int16")
       }
       XCTAssertThrowsError(try thing.setValue(70_000, forKey: "small")) { error in
-        XCTAssertEqual("\(error)", "the number does not fit at “Thing.small”: it is of the type Integer 16")
+        XCTAssertEqual("\(error)", "the number is out of range for “Thing.small”: it is of the type Integer 16")
       }
       XCTAssertThrowsError(try thing.value(forKey: "middle", as: String.self)) { error in
         XCTAssertEqual("\(error)", "“Thing.middle” has another type: it is of the type Int32, and is read as String")
@@ -158,8 +158,8 @@ final class KeyPathOperatorTests: XCTestCase {
         XCTAssertEqual((error.entityName, error.objectID).0, "Book")
         XCTAssertEqual(error.objectID, book.objectID)
         XCTAssertTrue(error.message.contains("the “Book” \(book.objectID.uriString)"), error.message)
-        XCTAssertTrue(error.message.contains("The merge policy “error” leaves that to you"), error.message)
-        XCTAssertEqual(error.errorDescription, "This was changed elsewhere meanwhile.")
+        XCTAssertTrue(error.message.contains("The merge policy “error” does not resolve this"), error.message)
+        XCTAssertEqual(error.errorDescription, "This was changed elsewhere in the meantime.")
       }
     }
   }
@@ -191,7 +191,7 @@ final class KeyPathOperatorTests: XCTestCase {
   func testUnknownClassErrorNamesTheCall() async throws {
     try await onEachStore([.inMemory], classes: ManagedObjectClasses()) { stack in
       let text = self.error { _ = try stack.makeContext().insertObject(Tag.self) }
-      XCTAssertTrue(text.hasPrefix("This context knows no entity for the class Tag. Register it"), text)
+      XCTAssertTrue(text.hasPrefix("This context has no entity for the class Tag. Register it"), text)
     }
   }
 
@@ -221,7 +221,7 @@ final class KeyPathOperatorTests: XCTestCase {
       let lost = stack.makeShortLivedContext().object(with: id.objectID)
       XCTAssertNil(lost.managedObjectContext)
       XCTAssertEqual(self.code { _ = try lost.value(forKey: "title") }, .invalidRequest)
-      XCTAssertTrue(self.error { _ = try lost.value(forKey: "title") }.contains("Keep the context as long as its objects"))
+      XCTAssertTrue(self.error { _ = try lost.value(forKey: "title") }.contains("Retain the context as long as its objects"))
       XCTAssertNil(lost["title"])
       XCTAssertEqual(MissingContextWarning.readCount, count, "an error has said it")
       XCTAssertEqual((lost as? Book)?.title, "")

@@ -84,7 +84,7 @@ final class CompositeModelTests: XCTestCase {
     expect("cannot be transient") { $0.composites[0].elements[0].isTransient = true }
     expect("cannot be derived") { $0.composites[0].elements[0].derivationExpression = "now()" }
     expect("may not contain a dot") { $0.composites[0].elements[0].name = "a.b" }
-    expect("has no column of its own") { $0.entities[0].uniquenessConstraints = [["home"]] }
+    expect("has no column;") { $0.entities[0].uniquenessConstraints = [["home"]] }
     expect("home.street: a uniqueness constraint's property is not one of the entity") {
       $0.entities[0].uniquenessConstraints = [["home.street"]]
     }

@@ -76,22 +76,22 @@ final class DerivationTests: XCTestCase {
   }
 
   func testPathsAreChecked() {
-    expect(.string, "customer.nmae", "names 'nmae', which is no property of 'Customer'")
-    expect(.string, "note.length", "goes on behind the attribute 'note' of 'Order'")
+    expect(.string, "customer.nmae", "names 'nmae', which is not a property of 'Customer'")
+    expect(.string, "note.length", "continues after the attribute 'note' of 'Order'")
     expect(.string, "customer", "ends with the relationship 'customer'")
-    expect(.decimal, "items.price", "leads over the to-many relationship 'items'; make one value of many")
-    expect(.decimal, "items.parts.price.@sum", "leads over two to-many relationships, 'items' and 'parts'")
+    expect(.decimal, "items.price", "uses the to-many relationship 'items'; aggregate its values")
+    expect(.decimal, "items.parts.price.@sum", "uses two to-many relationships, 'items' and 'parts'")
     expect(.integer64, "customer.@count", "ends with the relationship 'customer'")
-    expect(.integer64, "number.@sum", "leads over no to-many relationship")
+    expect(.integer64, "number.@sum", "has no to-many relationship")
     expect(.integer64, "items.price.@count", "counts the values of an attribute")
-    expect(.string, "hint", "is taken of the transient attribute 'hint'")
-    expect(.binary, "photo", "whose values may lie in files beside the store")
-    expect(.string, "place", "ends with the composite 'place'; name one of its parts")
+    expect(.string, "hint", "uses the transient attribute 'hint'")
+    expect(.binary, "photo", "uses 'photo', which has external storage")
+    expect(.string, "place", "ends with the composite 'place'; name one of its elements")
     expect(.string, "late.price", "names the fetched property 'late'")
-    expect(.string, "passing.name", "leads over the transient relationship 'passing'")
+    expect(.string, "passing.name", "uses the transient relationship 'passing'")
     expect(
       .integer64, "items." + Array(repeating: "whole", count: 8).joined(separator: ".") + ".@sum.count",
-      "leads over more than 8 relationships")
+      "uses more than 8 relationships")
   }
 
   func testTypesAreChecked() {
@@ -101,16 +101,16 @@ final class DerivationTests: XCTestCase {
     expect(.decimal, "items.@sum.day", "takes numbers")
     expect(.integer64, "items.@avg.count", "gives Double or Float")
     expect(.integer16, "number", "gives Integer 32 or Integer 64")
-    expect(.string, "canonical:(number)", "takes a String; 'Integer 32' is none")
+    expect(.string, "canonical:(number)", "takes a String, not 'Integer 32'")
     expect(.integer64, "uppercase:(note)", "gives String")
     expect(.double, "now()", "gives Date")
     expect(.string, "items.day.@max", "gives Date")
   }
 
   func testAttributesThatCannotBeDerivedAreReported() {
-    XCTAssertTrue("\(issues(Attribute("a", .string).derived("note").transient()))".contains("of a transient attribute"))
+    XCTAssertTrue("\(issues(Attribute("a", .string).derived("note").transient()))".contains("belongs to a transient attribute"))
     XCTAssertTrue("\(issues(Attribute("a", .binary).derived("photo").externalStorage()))".contains("external storage"))
-    XCTAssertTrue("\(issues(Attribute("a", composite: "Place").derived("place")))".contains("of a composite"))
+    XCTAssertTrue("\(issues(Attribute("a", composite: "Place").derived("place")))".contains("belongs to a composite"))
     XCTAssertEqual(issues(Attribute("key", .string).derived("canonical:(note)"), constraint: "key"), [])
     let constrained = issues(Attribute("key", .string).derived("canonical:(customer.name)"), constraint: "key")
     XCTAssertTrue("\(constrained)".contains("is derived from more than its own object's stored values"), "\(constrained)")
@@ -174,7 +174,7 @@ final class DerivationTests: XCTestCase {
       let changes = ModelDifference(from: older, to: newer).changes
       XCTAssertEqual(changes.count, 1)
       XCTAssertTrue(
-        changes.first?.description.contains("filter of the derivation changed: the values are computed anew") ?? false, "\(changes)")
+        changes.first?.description.contains("filter of the derivation changed: the values are recomputed") ?? false, "\(changes)")
     }
     let dropped = ModelDifference(from: unread, to: try compiled(nil, nil)).changes.map(\.description)
     XCTAssertEqual(dropped.count, 1)
@@ -232,7 +232,7 @@ final class DerivationTests: XCTestCase {
     }
     let issues = model.validationIssues()
     XCTAssertEqual(issues.map(\.propertyName), ["total", "a"])
-    XCTAssertTrue(issues.allSatisfy { $0.reason.contains("builds on itself") })
+    XCTAssertTrue(issues.allSatisfy { $0.reason.contains("depends on itself") })
   }
 
   func testDependenciesComeFirst() throws {

@@ -21,8 +21,8 @@ final class ModelFileLintTests: XCTestCase {
         "3:1: the entity 'Book' has 'isAbstrakt', which means nothing; did you mean 'isAbstract'?",
         "4:1: the attribute 'title' has 'optionl', which means nothing; did you mean 'optional'?",
         "5:1: the entity 'Book' has an element 'atribute', which means nothing; did you mean 'attribute'?",
-        "6:1: the attribute 'pages' has 'colour', which means nothing",
-        "6:65: the attribute 'pages' has an element 'note', which means nothing",
+        "6:1: the attribute 'pages' has 'colour', which is not a known name",
+        "6:65: the attribute 'pages' has an element 'note', which is not a known name",
       ])
   }
 
@@ -33,8 +33,8 @@ final class ModelFileLintTests: XCTestCase {
         "<relationship name=\"author\" destinationEntity=\"Author\"/>",
         "<relationship name=\"seller\" destinationEntity=\"Author\" inverseName=\"sold\" inverseEntity=\"Author\"/>", "</entity>"),
       [
-        "4:1: the attribute 'title' has no attributeType; give it one, such as String",
-        "6:1: the relationship 'author' has no inverse, so the other side is not kept in step; declare one",
+        "4:1: the attribute 'title' has no attributeType; add one, such as String",
+        "6:1: the relationship 'author' has no inverse, so the other side is not updated; declare one",
       ])
   }
 

@@ -40,12 +40,12 @@ final class ModelLintTests: XCTestCase {
       findings {
         Entity("Book")
         Entity("book")
-      }, "book: the name differs from that of 'Book' in case only")
+      }, "book: the name differs from that of 'Book' only in case")
     assertOne(
       findings {
         Entity("A") { Attribute("name", .string) }
         Entity("B", parent: "A") { Attribute("Name", .string) }
-      }, "B.Name: the name differs from that of 'name' in case only")
+      }, "B.Name: the name differs from that of 'name' only in case")
   }
 
   func testConflictingClassesAreFound() {
@@ -53,7 +53,7 @@ final class ModelLintTests: XCTestCase {
       findings {
         Entity("A", class: ".Same")
         Entity("B", class: "Module.Same")
-      }, "B: 'A' has the class 'Same' too")
+      }, "B: 'A' also has the class 'Same'")
     assertOne(findings { Entity("Set", class: "Set").codeGeneration(.classDefinition) }, "hides Swift's type")
     XCTAssertEqual(findings { Entity("Set", class: "Set") }, [])
     XCTAssertEqual(
@@ -80,12 +80,12 @@ final class ModelLintTests: XCTestCase {
     assertOne(findings { Entity("A") { Attribute("text", .string).externalStorage() } }, "only Binary and Transformable attributes")
     assertOne(
       findings { Entity("A") { Attribute("box", transforming: [String].self, by: "NSKeyedUnarchiveFromData") } },
-      "of any class that the bytes name")
+      "of any class that the data names")
     assertOne(
-      findings { Entity("A") { Attribute("text", .string).userInfo("swiftUnknownCase", "none") } }, "no meaning without a Swift type")
+      findings { Entity("A") { Attribute("text", .string).userInfo("swiftUnknownCase", "none") } }, "no effect without a Swift type")
     var indexed = AttributeDescription(name: "bytes", type: .binary, isOptional: true)
     indexed.isIndexed = true
-    assertOne(findings { Entity("A") { PropertyDescription.attribute(indexed) } }, "has no index; remove the mark")
+    assertOne(findings { Entity("A") { PropertyDescription.attribute(indexed) } }, "cannot be indexed; disable the option")
   }
 
   func testIndexesOfConstraintsAreNotWrittenTwice() {
@@ -99,7 +99,7 @@ final class ModelLintTests: XCTestCase {
           Index("byY", on: "y")
           Index("down", .descending("x"))
         }
-      }, "A.byX: the uniqueness constraint (x, y) has an index that begins so")
+      }, "A.byX: the uniqueness constraint (x, y) has an index that starts with the same properties")
   }
 
   func testCircularCascadesAreFound() {
@@ -117,7 +117,7 @@ final class ModelLintTests: XCTestCase {
         Relationship("b", to: "B", inverse: "c")
       }
     }
-    assertOne(found, "A.b: cascades go round in a circle (A.b, B.c, C.a)")
+    assertOne(found, "A.b: the cascade rules form a cycle (A.b, B.c, C.a)")
     // A tree is not a cycle.
     XCTAssertEqual(
       findings {
@@ -153,8 +153,8 @@ final class ModelLintTests: XCTestCase {
       name: "M", versions: [.init(name: "M", model: first), .init(name: "M 2", model: second)], currentVersionName: "M 2")
     let found = ModelLint.findings(in: bundle).map(\.description)
     XCTAssertEqual(found.count, 2, found.joined(separator: "\n"))
-    XCTAssertTrue(found[0].hasPrefix("B.z: in the version 'M 2', the renaming identifier 'w' is the name of no property"))
-    XCTAssertTrue(found[1].hasPrefix("C: in the version 'M 2', the renaming identifier 'Gone' is the name of no entity"))
+    XCTAssertTrue(found[0].hasPrefix("B.z: in the version 'M 2', the renaming identifier 'w' does not match any property"))
+    XCTAssertTrue(found[1].hasPrefix("C: in the version 'M 2', the renaming identifier 'Gone' does not match any entity"))
   }
 
   func testACopyOfAVersionDoesNotHideAMistypedRenamingIdentifier() {
@@ -178,7 +178,7 @@ final class ModelLintTests: XCTestCase {
     XCTAssertEqual(
       found,
       ["M 2", "M 3"].map {
-        "Note.heading: in the version '\($0)', the renaming identifier 'titel' is the name of no property of another version; did you mean 'title'?"
+        "Note.heading: in the version '\($0)', the renaming identifier 'titel' does not match any property of another version; did you mean 'title'?"
       })
     // Two versions may rename by an identifier that is the name of nothing.
     let renamed = [("a", "id"), ("b", "id"), ("b", "id")].map { name, identifier in
@@ -193,6 +193,6 @@ final class ModelLintTests: XCTestCase {
     let model = ManagedObjectModel { Entity("A") { Attribute("x", .string) } }
     let bundle = VersionedModel(
       name: "M", versions: [.init(name: "M", model: model), .init(name: "M 2", model: model)], currentVersionName: "M 2")
-    assertOne(ModelLint.findings(in: bundle).map(\.description), "stores cannot tell the version 'M 2' from 'M'")
+    assertOne(ModelLint.findings(in: bundle).map(\.description), "stores cannot distinguish the version 'M 2' from 'M'")
   }
 }

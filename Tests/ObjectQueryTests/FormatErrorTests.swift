@@ -53,7 +53,7 @@ final class FormatErrorTests: XCTestCase {
       ("a[1.5] == 1", 2, "index"), ("a == 0b12", 8, "too large"), ("a == 0o", 7, "octal"), ("a[-x] == 1", 2, "index"),
       ("FUNCTION(a) == 1", 9, "FUNCTION(operand"), ("$'a == 1", 1, "no end"),
       ("a == 99999999999999999999999999999999999999999999e999", 5, "too large"),
-      ("a SEARCH '\"x'", 9, "at character 1 of the query"), ("a == 1 AND b SEARCH 'x OR'", 20, "beside OR"),
+      ("a SEARCH '\"x'", 9, "at character 1 of the query"), ("a == 1 AND b SEARCH 'x OR'", 20, "next to OR"),
       ("a SEARCH", 8, "Expected a value"),
     ]
     for (text, position, message) in mistakes {
@@ -64,14 +64,14 @@ final class FormatErrorTests: XCTestCase {
   }
 
   func testArgumentsMustFitThePlaceholders() throws {
-    XCTAssertTrue(try error("a == %@").message.contains("more arguments"))
+    XCTAssertTrue(try error("a == %@").message.contains("more placeholders"))
     XCTAssertTrue(try error("a == 1", 5).message.contains("1 arguments were given"))
     XCTAssertTrue(try error("a == %d", "secret").message.contains("Argument 1 has to be an integer"))
     XCTAssertTrue(try error("%K == 1", 5).message.contains("key path"))
     XCTAssertTrue(try error("a == %c", "xy").message.contains("a character"))
-    XCTAssertTrue(try error("a == %2$@", 1).message.contains("more arguments"))
+    XCTAssertTrue(try error("a == %2$@", 1).message.contains("more placeholders"))
     XCTAssertTrue(try error("a == %1$@", 1, 2).message.contains("2 arguments were given, but the format takes 1"))
-    XCTAssertTrue(try error("a[%@] == 1", "secret").message.contains("no index"))
+    XCTAssertTrue(try error("a[%@] == 1", "secret").message.contains("not an index"))
     XCTAssertFalse(try error("a == %d", "secret").description.contains("secret"))
   }
 

@@ -100,7 +100,7 @@ final class NSPredicateSyntaxTests: XCTestCase {
       error("pages == '5'"),
       "pages is of type integer and cannot be compared with a string. Give a number, without quotation marks, or as an argument (%d, %f, %@)."
     )
-    XCTAssertTrue(error("author.born > '2020-01-01'").hasSuffix("Give a Date as an argument (%@) in place of its text."))
+    XCTAssertTrue(error("author.born > '2020-01-01'").hasSuffix("Give a Date as an argument (%@) instead of its text."))
     XCTAssertTrue(error("title == 5").hasSuffix("Put the value into quotation marks, or give a String as an argument (%@)."))
     XCTAssertTrue(error("author == 'Ada'").hasSuffix("or give an object or its ID as an argument (%@)."), error("author == 'Ada'"))
   }

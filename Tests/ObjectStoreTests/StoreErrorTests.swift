@@ -33,12 +33,12 @@ final class StoreErrorTests: XCTestCase {
 
   func testMessageDependsOnTheOperation() {
     func text(_ reason: StoreError.Reason, _ operation: StoreOperation) -> String { StoreError(reason, operation: operation).message }
-    XCTAssertEqual(text(.cancelled, .fetch), "The fetch was cancelled.")
-    XCTAssertEqual(text(.cancelled, .batchInsert), "The batch insert was cancelled.")
-    XCTAssertEqual(text(.cancelled, .migrate), "The migration was cancelled.")
+    XCTAssertEqual(text(.cancelled, .fetch), "The fetch was canceled.")
+    XCTAssertEqual(text(.cancelled, .batchInsert), "The batch insert was canceled.")
+    XCTAssertEqual(text(.cancelled, .migrate), "The migration was canceled.")
     XCTAssertEqual(text(.abstractEntity("A"), .save), "The entity “A” is abstract: it has no objects.")
     XCTAssertEqual(text(.abstractEntity("A"), .batchInsert), "The entity “A” is abstract; insert rows of one of its subentities.")
-    XCTAssertEqual(text(.wrongNumberOfIDs(given: 1, asked: 2), .batchInsert), "The store gave 1 IDs for 2 rows.")
+    XCTAssertEqual(text(.wrongNumberOfIDs(given: 1, asked: 2), .batchInsert), "The store returned 1 IDs for 2 rows.")
   }
 
   func testUnnamedOperationsUseAFixedListOfMessages() {

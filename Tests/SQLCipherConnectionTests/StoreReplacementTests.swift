@@ -216,7 +216,7 @@ final class StoreReplacementTests: StoreTestCase {
     let before = try snapshot()
     let stale = try await StoreKeyring.unlock(storePath: path, key: cheap("one"))
     let error = assertThrows(.keyFileOutdated) { try stale.withDatabaseKey { try Connection(opening: path, key: $0) } }
-    XCTAssertTrue(error?.description.contains("put back the key file") ?? false)
+    XCTAssertTrue(error?.description.contains("restore the matching key file") ?? false)
     // A new key in such a file would unlock nothing.
     do {
       _ = try await stale.addRecoveryKey()

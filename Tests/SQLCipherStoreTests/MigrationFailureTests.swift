@@ -238,7 +238,7 @@ final class MigrationFailureTests: XCTestCase {
     XCTAssertEqual(
       plan.steps.map { "\($0.summary): \($0.rowCount)" },
       [
-        "add the column “born” to “Author”, for Author.born: 0", "make the table “Book” anew: 0", "copy the rows of “Book”: 3",
+        "add the column “born” to “Author”, for Author.born: 0", "rebuild the table “Book”: 0", "copy the rows of “Book”: 3",
         "put the new “Book” in the place of the old one: 0", "make the index “u_Author_name”: 0", "make the index “i_Book_byTitle”: 3",
       ])
     XCTAssertEqual(plan.steps[0].statements, ["ALTER TABLE \"Author\" ADD COLUMN \"born\" INTEGER"])

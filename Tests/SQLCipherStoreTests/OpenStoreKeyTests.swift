@@ -82,7 +82,7 @@ final class OpenStoreKeyTests: XCTestCase {
     } catch let error as StoreError {
       XCTAssertEqual(error.code, .storeNotFound)
       XCTAssertEqual(error.path, file.path)
-      XCTAssertTrue(error.message.hasPrefix("A file stands where the folder of the store should be"), error.message)
+      XCTAssertTrue(error.message.hasPrefix("The path of the store's folder is a file"), error.message)
     }
   }
 

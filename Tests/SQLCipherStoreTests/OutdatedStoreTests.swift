@@ -124,7 +124,7 @@ final class OutdatedStoreTests: XCTestCase {
   private func isOutdated(_ what: String, _ body: () throws -> Void) {
     let error = assertStoreError(.modelIncompatible, body)
     XCTAssertNotNil(error, what)
-    XCTAssertTrue(error?.message.contains("open it anew") ?? false, what)
+    XCTAssertTrue(error?.message.contains("reopen it") ?? false, what)
     XCTAssertEqual(error?.coreDataCode, 134100)
     XCTAssertNotNil(error?.path)
   }

@@ -104,7 +104,7 @@ final class SchemaLimitTests: XCTestCase {
     assertLimit(plan.conflicts.first, ["“Base”, “Left”, “Middle”, “Right”", "\(Self.limit + 7) columns"])
     for defers in [false, true] {
       let error = assertStoreError(.migrationFailed) { try store.contents(newer) { $0.defersLightweightMigration = defers } }
-      assertLimit(error, ["“Base”, “Left”, “Middle”, “Right”", "\(Self.limit + 7) columns", "\(Self.limit)", "the store is as it was"])
+      assertLimit(error, ["“Base”, “Left”, “Middle”, “Right”", "\(Self.limit + 7) columns", "\(Self.limit)", "the store is unchanged"])
     }
     XCTAssertEqual(try store.bytes(), before)
     XCTAssertEqual(try store.contents(older), ["Left/1": ["a0": "1", "Left1": "2"]])

@@ -117,7 +117,7 @@ final class TaskCancellationTests: XCTestCase {
     }
     do {
       _ = try await task.value
-      XCTFail("the task was cancelled")
+      XCTFail("the task was canceled")
     } catch { XCTAssertTrue(error is CancellationError, "\(error)") }
     XCTAssertFalse(FileManager.default.fileExists(atPath: films.folder.file("moved.store").path))
     XCTAssertTrue(coordinator.persistentStores.elementsEqual([old], by: ===))

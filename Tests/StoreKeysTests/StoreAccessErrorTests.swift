@@ -16,7 +16,7 @@ final class StoreAccessErrorTests: XCTestCase {
 
   func testCircumstancesReplaceTheMessageOfTheKind() {
     let busy = StoreAccessError(.busy, path: "/a", operation: .changeKeys, circumstance: .keyFileEdited)
-    XCTAssertEqual("\(busy)", "change keys: another process edits the key file, or has left this file behind [/a]")
+    XCTAssertEqual("\(busy)", "change keys: another process is editing the key file, or left this file behind [/a]")
     XCTAssertEqual(busy.with(kind: .busy, path: "/b").circumstance, .keyFileEdited)
     XCTAssertNil(busy.with(kind: .readOnly).circumstance, "another kind speaks for itself")
   }

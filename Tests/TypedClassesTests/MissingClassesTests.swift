@@ -19,7 +19,7 @@ final class MissingClassesTests: XCTestCase {
 
   func testThrowingFunctionsNameTheMissingCall() async throws {
     let context = try await context(PersistentContainer(name: "M", managedObjectModel: MessengerModel.managedObjectModel))
-    let missing = "makeContainer of the generated model, or give PersistentContainer the argument `classes: Chat.classTable`"
+    let missing = "makeContainer of the generated model, or pass PersistentContainer the argument `classes: Chat.classTable`"
     assertRefused(missing) { try context.insertObject(Chat.self) }
     assertRefused(missing) { _ = try context.fetch(Chat.all) }
     assertRefused(missing) { try context.findOrCreate(Chat.self, key: "position", values: [1]) }

@@ -35,24 +35,24 @@ package struct AccessorIssue: Error, Equatable, CustomStringConvertible, Sendabl
   private var sentence: String {
     switch reason {
     case .unknownType(let type):
-      "the type \(type) of \(name) is none of this target, of the packages it depends on, of Swift or of Foundation; name a type that is"
+      "the type \(type) of \(name) is not declared in this target, its dependencies, Swift or Foundation; use a type that is"
     case .ambiguousType(let type, let places):
-      "the type \(type) of \(name) is declared more than once (\(places.joined(separator: ", "))); write the module before its name"
+      "the type \(type) of \(name) is declared more than once (\(places.joined(separator: ", "))); prefix it with its module"
     case .genericType(let type):
-      "\(type) cannot be the type of \(name): its arguments do not fit, or it is a generic alias; write the type itself"
+      "\(type) cannot be the type of \(name): its arguments do not match, or it is a generic alias; write the type itself"
     case .unsupportedType(let type): "\(type) cannot be a type of the managed declaration \(name); use a type that an attribute can have"
-    case .missingType: "\(name) has no type; write it behind a colon"
-    case .unknownClass(let type): "\(type), which \(name) is declared in, is no class of this target or of those it depends on"
-    case .noClass(let type): "\(name) is declared in \(type), which is no class; @NSManaged belongs into subclasses of NSManagedObject"
-    case .genericClass(let type): "\(name) is declared in \(type), which is generic; classes of entities cannot be"
+    case .missingType: "\(name) has no type; write it after a colon"
+    case .unknownClass(let type): "\(type), which \(name) is declared in, is not a class of this target or its dependencies"
+    case .noClass(let type): "\(name) is declared in \(type), which is not a class; use @NSManaged in subclasses of NSManagedObject"
+    case .genericClass(let type): "\(name) is declared in \(type), which is generic; entity classes cannot be generic"
     case .privateClass(let type):
-      "\(name) is declared in \(type), which is private to its file; the accessors are written in another one: make the class internal"
+      "\(name) is declared in \(type), which is private to its file, but the accessors are in another one: make the class internal"
     case .privateType(let type):
-      "\(name) is of the type \(type), which is private to its file; the accessors are written in another one: make the type internal"
+      "\(name) is of the type \(type), which is private to its file, but the accessors are in another one: make the type internal"
     case .unknownMethod:
-      "\(name) is no method that a to-many relationship has (addTo, removeFrom, insertInto and replace with its name); write its body"
-    case .declaredInFunction: "@NSManaged stands in a class that a function declares; declare the class outside"
-    case .noDigest: "libcrypto offers no MD5, which the symbol of the private declaration \(name) is made of; make it internal"
+      "\(name) is not a method of a to-many relationship (addTo, removeFrom, insertInto and replace with its name); write its body"
+    case .declaredInFunction: "@NSManaged is used in a local class; declare the class outside the function"
+    case .noDigest: "libcrypto offers no MD5, which the symbol of the private declaration \(name) requires; make it internal"
     case .notWritten: "\(name) is private to its file, and would be written in another one; declare it outside of the #if"
     }
   }

@@ -30,7 +30,7 @@ struct CreateCommand: AsyncParsableCommand {
     // Report errors in the model or the path before requesting a passphrase.
     _ = try CompiledModel(model)
     try FilePlace.checkFree(store)
-    if try FilePlace.isTaken(store + ".keys") { throw ToolError(.cannotCreate, "\(store).keys exists already.") }
+    if try FilePlace.isTaken(store + ".keys") { throw ToolError(.cannotCreate, "\(store).keys already exists.") }
     try await StoreCreation.create(.path(store), model: model, key: try passphrase.newKey(for: store), label: label)
   }
 }

@@ -24,7 +24,7 @@ package enum ToolWords {
     Phrase(
       library: " Set allowsInMemoryFiltering on the request to have objects filtered by it.", tool: " Name a property that is stored."),
     Phrase(
-      library: " Give a Date as an argument (%@) in place of its text.",
+      library: " Give a Date as an argument (%@) instead of its text.",
       tool: " Write CAST('2026-01-31T12:00:00Z', 'Date'), with your date."),
     Phrase(
       library: " Give a number, without quotation marks, or as an argument (%d, %f, %@).", tool: " Write a number without quotation marks."),
@@ -41,18 +41,19 @@ package enum ToolWords {
     Phrase(library: " need an order: set sortDescriptors.", tool: " need an order: give --sort."),
     // Changes.
     Phrase(
-      library: "give it the objectID of a saved object.", tool: "give it an object's URI, as the column @id shows it."),
+      library: "set it to the objectID of a saved object.", tool: "set it to an object's URI, as the column @id shows it."),
     Phrase(
-      library: " leaves that to you: use other values, or set a mergePolicy that decides.", tool: " leaves that to you: use other values."),
+      library: " does not resolve this: use other values, or set a mergePolicy that does.",
+      tool: " does not resolve this: use other values."),
     Phrase(
-      library: " leaves that to you: set another mergePolicy, or refresh what is in mergeConflicts and save again.",
-      tool: " leaves that to you: discard what is not saved, and do it again."),
+      library: " does not resolve this: set another mergePolicy, or refresh the objects in mergeConflicts and save again.",
+      tool: " does not resolve this: discard the unsaved changes, and try again."),
     Phrase(
-      library: " Set historyTracking of its description, or switch it on with “cipherdata history --enable”.",
-      tool: " Switch it on with “cipherdata history --enable”."),
+      library: " Set its description's historyTracking, or enable it with “cipherdata history --enable”.",
+      tool: " Enable it with “cipherdata history --enable”."),
     Phrase(
       library: "Open it with its own model, or set the description's shouldMigrateStoreAutomatically to migrate it.",
-      tool: "Bring it up to date with “cipherdata migrate”."),
+      tool: "Migrate it with “cipherdata migrate”."),
   ]
 
   /// Returns a library message with its phrases replaced.

@@ -61,7 +61,7 @@ package struct PropertyPath: Sendable {
         current = model.entities[relationship.destinationEntity]
       case .composite(let part):
         guard !isLast else {
-          throw fail("“\(name)” is a composite attribute; name one of its parts: \(part.partNames.joined(separator: ", ")).")
+          throw fail("“\(name)” is a composite attribute; name one of its elements: \(part.partNames.joined(separator: ", ")).")
         }
         composite = name + "."
         continue

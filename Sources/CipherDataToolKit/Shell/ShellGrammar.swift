@@ -64,7 +64,7 @@ struct ShellGrammar: ParsableCommand {
     var entity: String { name ?? option ?? "" }
 
     func validate() throws {
-      if (name == nil) == (option == nil) { throw ValidationError("Name one entity, behind the command or with --entity.") }
+      if (name == nil) == (option == nil) { throw ValidationError("Name one entity, after the command or with --entity.") }
     }
   }
 

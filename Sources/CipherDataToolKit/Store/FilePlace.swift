@@ -22,7 +22,7 @@ enum FilePlace {
 
   /// Checks that a file can be created, before a passphrase is requested.
   static func checkFree(_ path: String) throws {
-    if try isTaken(path) { throw ToolError(.cannotCreate, "\(path) exists already.") }
+    if try isTaken(path) { throw ToolError(.cannotCreate, "\(path) already exists.") }
     try checkFolder(of: path)
   }
 

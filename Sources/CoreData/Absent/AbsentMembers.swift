@@ -24,7 +24,7 @@ extension NSManagedObjectContext {
     context: UnsafeMutableRawPointer?
   ) {}
   /// Unavailable: notifications of changes include merged changes.
-  @available(*, unavailable, message: "observe didChangeObjectsNotification, which tells of merged changes too")
+  @available(*, unavailable, message: "observe didChangeObjectsNotification, which also reports merged changes")
   public static var didMergeChangesObjectIDsNotification: NSNotification.Name {
     didChangeObjectsNotification
   }
@@ -41,25 +41,25 @@ extension NSPersistentStoreDescription {
 
 extension NSPredicate {
   /// Unavailable: C variadic argument lists are not supported.
-  @available(*, unavailable, message: "give the arguments in an array: init(format:argumentArray:)")
+  @available(*, unavailable, message: "pass the arguments in an array: init(format:argumentArray:)")
   public convenience init(format: String, arguments: CVaListPointer) { self.init(value: false) }
   /// Unavailable: Spotlight is not supported.
   @available(*, unavailable, message: "there is no Spotlight; use init(format:)")
   public convenience init?(fromMetadataQueryString query: String) { nil }
   /// Unavailable: predicates cannot be archived.
-  @available(*, unavailable, message: "predicates are not archived here, so that all may be evaluated; leave the call out")
+  @available(*, unavailable, message: "predicates are not archived, so all can be evaluated; remove the call")
   public func allowEvaluation() {}
 }
 
 extension UndoManager {
   /// Unavailable: no system discards undo actions.
-  @available(*, unavailable, message: "no system discards actions here; leave the call out")
+  @available(*, unavailable, message: "the system never discards actions; remove the call")
   public func setActionIsDiscardable(_ discardable: Bool) {}
   /// Unavailable: no system discards undo actions.
-  @available(*, unavailable, message: "no system discards actions here")
+  @available(*, unavailable, message: "the system never discards actions")
   public var undoActionIsDiscardable: Bool { false }
   /// Unavailable: no system discards undo actions.
-  @available(*, unavailable, message: "no system discards actions here")
+  @available(*, unavailable, message: "the system never discards actions")
   public var redoActionIsDiscardable: Bool { false }
 
   /// Unavailable: selectors are not supported.

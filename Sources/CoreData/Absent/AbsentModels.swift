@@ -3,7 +3,7 @@ public import Foundation
 
 extension NSManagedObjectModel {
   /// Unavailable: names are not localized.
-  @available(*, unavailable, message: "errors name entities and properties as the model does; translate where they are shown")
+  @available(*, unavailable, message: "errors use the model's names of entities and properties; localize them in the user interface")
   public var localizationDictionary: [String: String]? {
     get { nil }
     set {}
@@ -26,17 +26,17 @@ extension NSEntityDescription {
 
 extension NSPropertyDescription {
   /// Unavailable: validation rules are read from the model file.
-  @available(*, unavailable, message: "the rules of the model's file hold; of one in code, override validateForInsert and its like")
+  @available(*, unavailable, message: "declare the rules in the model file, or override validateForInsert and similar methods")
   public var validationPredicates: [NSPredicate] { [] }
   /// Unavailable: validation rules are read from the model file.
-  @available(*, unavailable, message: "the rules of the model's file hold; of one in code, override validateForInsert and its like")
+  @available(*, unavailable, message: "declare the rules in the model file, or override validateForInsert and similar methods")
   public var validationWarnings: [Any] { [] }
   /// Unavailable: validation rules are read from the model file.
   ///
   /// - Parameters:
   ///   - validationPredicates: The rules.
   ///   - validationWarnings: The messages for values that violate them.
-  @available(*, unavailable, message: "the rules of the model's file hold; of one in code, override validateForInsert and its like")
+  @available(*, unavailable, message: "declare the rules in the model file, or override validateForInsert and similar methods")
   public func setValidationPredicates(
     _ validationPredicates: [NSPredicate]?, withValidationWarnings validationWarnings: [String]?
   ) {}
@@ -44,7 +44,7 @@ extension NSPropertyDescription {
   @available(*, unavailable, message: "compare the entity's versionHash")
   public var versionHash: Data { Data() }
   /// Unavailable: deprecated in Core Data.
-  @available(*, unavailable, message: "there are no external records; leave it out")
+  @available(*, unavailable, message: "there are no external records; remove it")
   public var isStoredInExternalRecord: Bool {
     get { false }
     set {}

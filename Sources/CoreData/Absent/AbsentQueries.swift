@@ -8,7 +8,7 @@ extension NSComparisonPredicate {
   ///   - lhs: The left-hand side.
   ///   - rhs: The right-hand side.
   ///   - selector: The method that compares them.
-  @available(*, unavailable, message: "there are no selectors to call; use another operator, or NSPredicate(block:) over what was fetched")
+  @available(*, unavailable, message: "selectors cannot be called; use another operator, or NSPredicate(block:) on the fetched objects")
   public convenience init(
     leftExpression lhs: NSExpression, rightExpression rhs: NSExpression,
     customSelector selector: Selector
@@ -16,23 +16,23 @@ extension NSComparisonPredicate {
     self.init(leftExpression: lhs, rightExpression: rhs, modifier: .direct, type: .equalTo)
   }
   /// Unavailable: predicates cannot call selectors.
-  @available(*, unavailable, message: "there are no selectors to call")
+  @available(*, unavailable, message: "selectors cannot be called")
   public var customSelector: Selector? { nil }
 }
 
 extension NSExpression {
   /// Unavailable: set expressions are not supported.
-  @available(*, unavailable, message: "write the condition by a format, with IN and OR")
+  @available(*, unavailable, message: "use a format string with IN and OR")
   public convenience init(forUnionSet left: NSExpression, with right: NSExpression) {
     self.init(forConstantValue: nil)
   }
   /// Unavailable: set expressions are not supported.
-  @available(*, unavailable, message: "write the condition by a format, with IN and AND")
+  @available(*, unavailable, message: "use a format string with IN and AND")
   public convenience init(forIntersectSet left: NSExpression, with right: NSExpression) {
     self.init(forConstantValue: nil)
   }
   /// Unavailable: set expressions are not supported.
-  @available(*, unavailable, message: "write the condition by a format, with IN and NOT")
+  @available(*, unavailable, message: "use a format string with IN and NOT")
   public convenience init(forMinusSet left: NSExpression, with right: NSExpression) {
     self.init(forConstantValue: nil)
   }
@@ -44,20 +44,20 @@ extension NSExpression {
   /// - Parameters:
   ///   - block: The block that computes the value.
   ///   - arguments: The arguments.
-  @available(*, unavailable, message: "compute the value of what was fetched")
+  @available(*, unavailable, message: "compute the value from the fetched objects")
   public convenience init(
     forBlock block: @escaping (Any?, [Any], NSMutableDictionary?) -> Any, arguments: [NSExpression]?
   ) {
     self.init(forConstantValue: nil)
   }
   /// Unavailable: functions are not methods of an object.
-  @available(*, unavailable, message: "functions are those of stores; their arguments are arguments")
+  @available(*, unavailable, message: "functions have no operand; use the arguments")
   public var operand: NSExpression { self }
   /// Unavailable: set expressions are not supported.
-  @available(*, unavailable, message: "there are no expressions of sets")
+  @available(*, unavailable, message: "set expressions are not supported")
   public var left: NSExpression { self }
   /// Unavailable: set expressions are not supported.
-  @available(*, unavailable, message: "there are no expressions of sets")
+  @available(*, unavailable, message: "set expressions are not supported")
   public var right: NSExpression { self }
   /// Unavailable: use the expression's description.
   @available(*, unavailable, message: "read the expression's description")
@@ -69,36 +69,36 @@ extension NSExpression {
   @available(*, unavailable, message: "read the expression's description")
   public var `false`: NSExpression { self }
   /// Unavailable: stores cannot run application code.
-  @available(*, unavailable, message: "compute the value of what was fetched")
+  @available(*, unavailable, message: "compute the value from the fetched objects")
   public var expressionBlock: (Any?, [Any], NSMutableDictionary?) -> Any { { _, _, _ in NSNull() } }
   /// Unavailable: expressions cannot be archived.
-  @available(*, unavailable, message: "expressions are not archived here, so that all may be evaluated; leave the call out")
+  @available(*, unavailable, message: "expressions are not archived, so all can be evaluated; remove the call")
   public func allowEvaluation() {}
 }
 
 extension NSExpression.ExpressionType {
   /// Unavailable, as `NSFetchRequestExpression` is.
-  @available(*, unavailable, message: "fetch first, and give what was fetched to the predicate")
+  @available(*, unavailable, message: "fetch first, and use the result in the predicate")
   public static var fetchRequest: NSExpression.ExpressionType { .subquery }
 }
 
 /// Unavailable, as `NSFetchRequestExpression` is.
-@available(*, unavailable, message: "fetch first, and give what was fetched to the predicate")
+@available(*, unavailable, message: "fetch first, and use the result in the predicate")
 public var NSFetchRequestExpressionType: NSExpression.ExpressionType { .subquery }
 
 extension NSValueTransformerName {
   /// Unavailable: only user interface bindings use it.
-  @available(*, unavailable, message: "bindings of AppKit use it; register a transformer of the application's own")
+  @available(*, unavailable, message: "only AppKit bindings use it; register your own transformer")
   public static var negateBooleanTransformerName: NSValueTransformerName {
     NSValueTransformerName("NSNegateBoolean")
   }
   /// Unavailable: only user interface bindings use it.
-  @available(*, unavailable, message: "bindings of AppKit use it; register a transformer of the application's own")
+  @available(*, unavailable, message: "only AppKit bindings use it; register your own transformer")
   public static var isNilTransformerName: NSValueTransformerName {
     NSValueTransformerName("NSIsNil")
   }
   /// Unavailable: only user interface bindings use it.
-  @available(*, unavailable, message: "bindings of AppKit use it; register a transformer of the application's own")
+  @available(*, unavailable, message: "only AppKit bindings use it; register your own transformer")
   public static var isNotNilTransformerName: NSValueTransformerName {
     NSValueTransformerName("NSIsNotNil")
   }

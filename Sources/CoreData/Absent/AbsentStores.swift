@@ -5,7 +5,7 @@ extension NSPersistentStoreCoordinator {
   /// Unavailable: execute requests with a context.
   ///
   /// - Throws: Nothing, because it cannot be called.
-  @available(*, unavailable, message: "give the request to the context's execute(_:), or a fetch request to its fetch(_:)")
+  @available(*, unavailable, message: "use the context's execute(_:), or fetch(_:) for fetch requests")
   public func execute(_ request: NSPersistentStoreRequest, with context: NSManagedObjectContext)
     throws -> Any
   { request }
@@ -29,12 +29,12 @@ extension NSPersistentStoreCoordinator {
   /// Unavailable: deprecated in Core Data.
   ///
   /// - Throws: Nothing, because it cannot be called.
-  @available(*, unavailable, message: "use metadataForPersistentStore(ofType:at:options:), with the key among the options")
+  @available(*, unavailable, message: "use metadataForPersistentStore(ofType:at:options:), with the key in the options")
   public class func metadataForPersistentStore(with url: URL) throws -> [AnyHashable: Any] { [:] }
   /// Unavailable: deprecated in Core Data.
   ///
   /// - Throws: Nothing, because it cannot be called.
-  @available(*, unavailable, message: "use metadataForPersistentStore(ofType:at:options:), with the key among the options")
+  @available(*, unavailable, message: "use metadataForPersistentStore(ofType:at:options:), with the key in the options")
   public class func metadataForPersistentStore(ofType storeType: String?, at url: URL) throws
     -> [String: Any]
   { [:] }
@@ -45,7 +45,7 @@ extension NSPersistentStoreCoordinator {
   ///   - storeType: The store type.
   ///   - url: The store's URL.
   /// - Throws: Nothing, because it cannot be called.
-  @available(*, unavailable, message: "use setMetadata(_:forPersistentStoreOfType:at:options:), with the key among the options")
+  @available(*, unavailable, message: "use setMetadata(_:forPersistentStoreOfType:at:options:), with the key in the options")
   public class func setMetadata(
     _ metadata: [String: Any]?, forPersistentStoreOfType storeType: String?, at url: URL
   ) throws {}
@@ -86,7 +86,7 @@ extension NSPersistentStore {
   /// Unavailable: reading metadata requires the store's key.
   ///
   /// - Throws: Nothing, because it cannot be called.
-  @available(*, unavailable, message: "ask the coordinator by metadataForPersistentStore(ofType:at:options:), with the key")
+  @available(*, unavailable, message: "use the coordinator's metadataForPersistentStore(ofType:at:options:), with the key")
   public class func metadataForPersistentStore(with url: URL) throws -> [String: Any] { [:] }
   /// Unavailable: changing metadata requires the store's key.
   ///
@@ -94,46 +94,46 @@ extension NSPersistentStore {
   @available(*, unavailable, message: "use the coordinator's setMetadata(_:forPersistentStoreOfType:at:options:), with the key")
   public class func setMetadata(_ metadata: [String: Any]?, forPersistentStoreAt url: URL) throws {}
   /// Unavailable: all stores use the same migration manager.
-  @available(*, unavailable, message: "all stores migrate by NSMigrationManager")
+  @available(*, unavailable, message: "all stores migrate with NSMigrationManager")
   public class func migrationManagerClass() -> AnyClass { NSMigrationManager.self }
   /// Unavailable: Spotlight is not supported.
-  @available(*, unavailable, message: "there is no Spotlight; give the entity a full-text index, and search it by a predicate with SEARCH")
+  @available(*, unavailable, message: "there is no Spotlight; add a full-text index to the entity, and search with SEARCH")
   public var coreSpotlightExporter: NSObject { self }
 }
 
 /// Unavailable: there is no framework version.
-@available(*, unavailable, message: "there is no framework whose version could be asked; leave the question out")
+@available(*, unavailable, message: "there is no framework version; remove the check")
 public var NSCoreDataVersionNumber: Double { 0 }
 /// Unavailable: Spotlight is not supported.
-@available(*, unavailable, message: "there is no Spotlight; leave the option out")
+@available(*, unavailable, message: "there is no Spotlight; remove the option")
 public var NSCoreDataCoreSpotlightExporter: String { "NSCoreDataCoreSpotlightExporter" }
 /// Unavailable: a store with a different model always requires a migration.
-@available(*, unavailable, message: "a store of another model is never opened as if it were of this one; let it migrate")
+@available(*, unavailable, message: "a store with another model cannot be opened without migration; migrate it")
 public var NSIgnorePersistentStoreVersioningOption: String {
   "NSIgnorePersistentStoreVersioningOption"
 }
 /// Unavailable: `SQLCipherStoreFile.updateStatistics` updates the query planner's statistics.
-@available(*, unavailable, message: "SQLCipherStoreFile.updateStatistics of the library counts what the query planner goes by")
+@available(*, unavailable, message: "SQLCipherStoreFile.updateStatistics updates the query planner's statistics")
 public var NSSQLiteAnalyzeOption: String { "NSSQLiteAnalyzeOption" }
 /// Unavailable: `SQLCipherStoreFile.compact` releases unused pages.
-@available(*, unavailable, message: "SQLCipherStoreFile.compact of the library gives unused pages back")
+@available(*, unavailable, message: "SQLCipherStoreFile.compact frees unused pages")
 public var NSSQLiteManualVacuumOption: String { "NSSQLiteManualVacuumOption" }
 /// Unavailable: open stores cannot be destroyed.
-@available(*, unavailable, message: "destroyPersistentStore refuses while anybody has the store open, always; leave the option out")
+@available(*, unavailable, message: "destroyPersistentStore always fails while the store is open; remove the option")
 public var NSPersistentStoreForceDestroyOption: String { "NSPersistentStoreForceDestroyOption" }
 /// Unavailable: binary stores are not supported.
-@available(*, unavailable, message: "there are no binary stores; leave the option out")
+@available(*, unavailable, message: "there are no binary stores; remove the option")
 public var NSBinaryStoreInsecureDecodingCompatibilityOption: String {
   "NSBinaryStoreInsecureDecodingCompatibilityOption"
 }
 /// Unavailable: binary stores are not supported.
-@available(*, unavailable, message: "there are no binary stores; leave the option out")
+@available(*, unavailable, message: "there are no binary stores; remove the option")
 public var NSBinaryStoreSecureDecodingClasses: String { "NSBinaryStoreSecureDecodingClasses" }
 /// Unavailable: XML stores are not supported.
-@available(*, unavailable, message: "there are no XML stores; leave the option out")
+@available(*, unavailable, message: "there are no XML stores; remove the option")
 public var NSValidateXMLStoreOption: String { "NSValidateXMLStoreOption" }
 /// Unavailable: a store's metadata contains the version of its format.
-@available(*, unavailable, message: "a store is of a format of its own, whose version its metadata has")
+@available(*, unavailable, message: "stores have their own format, whose version is in the metadata")
 public var NSPersistentStoreOSCompatibility: String { "NSPersistentStoreOSCompatibility" }
 /// Unavailable: hashes identify versions.
 @available(*, unavailable, message: "compare NSStoreModelVersionHashesKey of the metadata")

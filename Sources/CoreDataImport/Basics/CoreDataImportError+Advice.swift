@@ -15,22 +15,22 @@ extension CoreDataImportError.Code {
       ErrorAdvice(
         user: "This file cannot be imported.",
         developer:
-          "Give a SQLite store of Core Data; convert XML and binary stores with Core Data first.")
+          "Use a SQLite store of Core Data. Convert XML and binary stores with Core Data first.")
     case .modelMismatch:
       ErrorAdvice(
-        user: "This file is of another version and cannot be imported.",
+        user: "This file belongs to another version and cannot be imported.",
         developer:
-          "Import with the model that the store was written with, and migrate after that; findings has every difference.")
+          "Import with the model that the store was written with, then migrate. findings lists every difference.")
     case .ambiguousColumns:
       ErrorAdvice(
         user: "This file cannot be imported.",
         developer:
-          "Rename the properties of one name apart with Core Data, and import that store.")
+          "Give properties with the same name different names with Core Data, and import that store.")
     case .invalidValue:
       ErrorAdvice(
-        user: "This file has a damaged value.",
+        user: "This file contains a damaged value.",
         developer:
-          "Correct the value with Core Data, or leave the row out of the file.")
+          "Correct the value with Core Data, or delete the row from the file.")
     case .invalidKey:
       ErrorAdvice(
         user: "This file is damaged.",
@@ -38,7 +38,7 @@ extension CoreDataImportError.Code {
           "Correct the row with Core Data, or restore a backup of the file.")
     case .missingFile:
       ErrorAdvice(
-        user: "A part of this file is missing.",
+        user: "Part of this file is missing.",
         developer:
           "Copy the folder of large values with the store, or set skipsMissing in the import's options.")
     case .danglingReference:
@@ -48,14 +48,14 @@ extension CoreDataImportError.Code {
           "Correct the row with Core Data, or set skipsMissing in the import's options.")
     case .differingModel:
       ErrorAdvice(
-        user: "The data is of another version.",
+        user: "The data belongs to another version.",
         developer:
-          "Import into a store of the old model, then migrate that.")
+          "Import into a store with the old model, then migrate that store.")
     case .countMismatch:
       ErrorAdvice(
         user: "The import failed; nothing was imported.",
         developer:
-          "Close all that writes to the file, and import again.")
+          "Close all programs that write to the file, and import again.")
     }
   }
 }

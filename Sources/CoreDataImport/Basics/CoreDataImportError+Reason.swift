@@ -82,7 +82,7 @@ extension CoreDataImportError.Reason {
     case .otherForm(let form):
       return "The file looks like \(form.rawValue); only SQLite stores are read. Migrate it to a SQLite store with Core Data first."
     case .noTables: return "The database has no tables."
-    case .plainCopy: return "The database is a plain copy of a CipherData store, which `cipherdata encrypt` makes a store again."
+    case .plainCopy: return "The database is a plain copy of a CipherData store, which `cipherdata encrypt` converts back to a store."
     case .otherTables(let names):
       let others = names.count > 8 ? " and \(names.count - 8) more" : ""
       return
@@ -93,36 +93,36 @@ extension CoreDataImportError.Reason {
       return "The store was not written with this model." + (versions.isEmpty ? "" : " It was written with the version \(list).")
     case .ambiguousColumn(let column, let table):
       return
-        "several subentities have a property of this name, and the column \(column) of \(table), which should be this one's, has values "
-        + "in rows of others. Rename the properties apart with Core Data, and import that store."
+        "several subentities have a property with this name, and the column \(column) of \(table), which should belong to this one, has values "
+        + "in rows of others. Give the properties different names with Core Data, and import that store."
     case .differingModel(let entities):
       return
-        "The store to be filled has another model; these entities differ: \(entities.joined(separator: ", ")). Import into a store of the old model, "
-        + "then migrate that."
+        "The destination store has another model; these entities differ: \(entities.joined(separator: ", ")). Import into a store of the old model, "
+        + "then migrate that store."
     case .miscounted(let counted, let read, let written):
       return "\(counted) objects were counted, \(read) read and \(written) written. Nothing was imported."
     case .destinationNotHeld: return "the relationship leads to an entity that the store does not hold."
     case .strangeReference: return "the relationship refers to an object that is not in the store, or of another entity."
     case .strangeLink: return "a link of the relationship refers to an object that is not in the store, or of another entity."
     case .strangeEntity(let number):
-      return "the row's entity number is \(number), which is none of an entity of the model that has objects."
+      return "the row's entity number is \(number), which does not belong to a concrete entity of the model."
     case .strangeEntities(let number, let rows):
-      return "\(rows) rows have the entity number \(number), which is none of the model's entities."
-    case .strangeKey: return "the row's primary key cannot be one: keys lie between 1 and 2⁴⁶."
+      return "\(rows) rows have the entity number \(number), which does not belong to an entity of the model."
+    case .strangeKey: return "the row's primary key is invalid: keys must be between 1 and 2⁴⁶."
     case .missingFile(let name, let folder):
       return
-        "the file “\(name)” in \(folder) is missing, which holds the value. Copy the folder with the store, or leave out what is missing."
-    case .badFileName: return "the value names a file beside the store whose name cannot be one."
-    case .otherType(let type, let expected): return "the value is \(Self.name(type)) where \(expected.rawValue) should be."
-    case .fraction: return "the value is a fraction where an integer should be."
+        "the file “\(name)” with the value is missing in \(folder). Copy the folder with the store, or skip missing values."
+    case .badFileName: return "the value refers to an external file with an invalid name."
+    case .otherType(let type, let expected): return "the value is \(Self.name(type)), expected \(expected.rawValue)."
+    case .fraction: return "the value is a fraction, expected an integer."
     case .tooGreat(let type): return "the value does not fit into \(type.rawValue)."
-    case .infiniteDate: return "the value is an infinite number where a date should be."
+    case .infiniteDate: return "the value is an infinite number, expected a date."
     case .noUTF8: return "the value is not valid UTF-8."
-    case .noDecimal: return "the value is no decimal number."
+    case .noDecimal: return "the value is not a decimal number."
     case .notANumber:
       return
-        "the decimal is not a number (NaN), which no store keeps. Set it to a number or to nil in the original store, then import again."
-    case .noUUID: return "the value is no UUID of 16 bytes."
+        "the decimal is not a number (NaN), which cannot be stored. Set it to a number or to nil in the original store, then import again."
+    case .noUUID: return "the value is not a UUID of 16 bytes."
     }
   }
 

@@ -79,7 +79,7 @@ struct AppleLayout {
       orders.append(SourceOrder(name: try Identifier.quoted(column), relationship: relationship, inverse: inverse))
     }
     for column in assigner.rest where try SourceLayout.hasValues(column, in: table.name, connection) {
-      findings.addUnknown("the column \(column) of \(table.name), which has values, is none of the model's")
+      findings.addUnknown("the column \(column) of \(table.name), which has values, is not in the model")
     }
     var entities: [Int64: Int] = [:]
     for number in root.subtree { if let known = numbers[number] { entities[known] = number } }
@@ -99,7 +99,7 @@ struct AppleLayout {
         places.append((own.name, nil))
       }
       for place in places where try SourceLayout.hasValues("Z_PK", in: place.table, where: place.condition, connection) {
-        findings.addUnknown("the entity \(name) has objects and is none of the model's")
+        findings.addUnknown("the entity \(name) has objects and is not in the model")
         break
       }
     }

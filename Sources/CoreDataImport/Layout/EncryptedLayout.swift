@@ -22,7 +22,7 @@ struct EncryptedLayout {
     for table in schema.tables.values.sorted(by: { $0.name < $1.name })
     where table.column("__objectid") != nil && !known.contains(table.name.uppercased()) {
       if try SourceLayout.hasValues("__objectid", in: table.name, connection) {
-        findings.addUnknown("the table \(table.name) has rows and is none of the model's")
+        findings.addUnknown("the table \(table.name) has rows and is not in the model")
       }
     }
     return SourceLayout(coding: .encryptedCoreData, model: model, tables: tables, joins: joins, warnings: [])
@@ -68,7 +68,7 @@ struct EncryptedLayout {
     }
     for column in table.columns where !used.contains(column.name.uppercased()) {
       if try SourceLayout.hasValues(column.name, in: table.name, connection) {
-        findings.addUnknown("the column \(column.name) of \(table.name), which has values, is none of the model's")
+        findings.addUnknown("the column \(column.name) of \(table.name), which has values, is not in the model")
       }
     }
     var entities: [Int64: Int] = [:]
@@ -107,7 +107,7 @@ struct EncryptedLayout {
     if isOneTree, inverse.id != relationship.id, own == nil || other == nil {
       findings.addMissing(
         "the table \(table.name) was written by a version that kept both directions of “\(source.name).\(relationship.name)” in one table, "
-          + "where they cannot be told apart")
+          + "where they cannot be distinguished")
       return nil
     }
     /// Returns the column of one end in a relationship's table. If both ends are in the same tree, the relationship's own objects come

@@ -95,7 +95,7 @@ indirect enum LinedJSON {
         reader.index += 1
         let value = try reader.value(depth: depth + 1)
         guard members.updateValue(Lined(value: value.value, line: place), forKey: key) == nil else {
-          throw PluginConfigurationError(line: place, reason: "\"\(key)\" stands twice")
+          throw PluginConfigurationError(line: place, reason: "\"\(key)\" appears twice")
         }
       }
       return members

@@ -41,7 +41,7 @@ public struct PluginConfiguration: Sendable, Hashable {
     }
     if let other = members.filter({ $0.key != "models" }).min(by: { $0.value.line < $1.value.line }) {
       throw PluginConfigurationError(
-        line: other.value.line, reason: "\"\(other.key)\" belongs to a model: write it inside \"models\", beside that model's \"model\"")
+        line: other.value.line, reason: "\"\(other.key)\" belongs to a model: write it inside \"models\", next to that model's \"model\"")
     }
     guard case .array(let elements) = list.value else {
       throw PluginConfigurationError(line: list.line, reason: "\"models\" must be a list of objects, each with a \"model\"")
@@ -72,7 +72,7 @@ public struct PluginConfiguration: Sendable, Hashable {
     func text(_ key: String) throws(PluginConfigurationError) -> String? {
       guard let member = members[key] else { return nil }
       guard case .text(let text) = member.value, !text.isEmpty else {
-        throw PluginConfigurationError(line: member.line, reason: "\"\(key)\" must be a text, and not an empty one")
+        throw PluginConfigurationError(line: member.line, reason: "\"\(key)\" must be a nonempty string")
       }
       return text
     }

@@ -97,11 +97,11 @@ public enum CodeGenerationError: Error, Sendable, Hashable, CustomStringConverti
     case .badUnknownCase(let entity, let attribute):
       "\(entity).\(attribute): the case for unknown raw values is no Swift identifier; name it without a dot"
     case .badRule(let entity, let attribute):
-      "\(entity).\(attribute): the note swiftValidation must be YES or NO, and only attributes that have a type, are no composites and are not derived can have it"
+      "\(entity).\(attribute): the user info key swiftValidation must be YES or NO, and requires an attribute with a type that is neither a composite nor derived"
     case .badSnapshotName(let entity, let name):
-      "\(entity): '\(name)' cannot be the name of its snapshots; write another one in the note swiftSnapshot, or NO for none"
+      "\(entity): '\(name)' cannot be the name of its snapshots; write another one in the user info key swiftSnapshot, or NO to disable snapshots"
     case .sharedName(let name): "two models would be called '\(name)'; give one of them another \"name\""
-    case .badImport(let name): "'\(name)' is no name of a module"
+    case .badImport(let name): "'\(name)' is not a module name"
     }
   }
 }

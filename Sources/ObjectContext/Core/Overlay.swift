@@ -371,7 +371,7 @@ struct Overlay {
   /// Sets a value and marks the slot as changed.
   func set(_ value: Slot, at slot: Int) {
     // A slot number of another model would write outside the memory of the values.
-    precondition(slot >= 0 && slot < slotCount, "the entity has no such slot; generate the typed classes anew")
+    precondition(slot >= 0 && slot < slotCount, "the entity has no such slot; generate the typed classes again")
     self[slot] = value
     mark(1, slot)
     mark(2, slot)
@@ -424,7 +424,7 @@ private final class OutOfRowValues {
         if isNull(slot) {
           checkInvariant(word(slot) == 0, "slot \(slot) is null and has a word")
         } else {
-          checkInvariant(kind(slot) != .none, "slot \(slot) has a value that no store keeps")
+          checkInvariant(kind(slot) != .none, "slot \(slot) has a value that cannot be stored")
           if hasBytes(slot) {
             let offset = Int(word(slot) & 0xFFFF_FFFF)
             checkInvariant(offset >= fixed && offset + bytes(slot).count <= size, "the text of slot \(slot) leaves the row")
@@ -432,7 +432,7 @@ private final class OutOfRowValues {
           }
         }
         if head.pointee.outOfRow?.externals[slot] != nil || head.pointee.outOfRow?.values[slot] != nil {
-          checkInvariant(has(slot) && isNull(slot) && !isWhole, "slot \(slot) has a value beside the row and another one")
+          checkInvariant(has(slot) && isNull(slot) && !isWhole, "slot \(slot) has a value in the row and an overlay value")
         }
       }
       checkInvariant(used + unusedBytes <= size, "\(unusedBytes) bytes of \(size) are said to be unused, \(used) are used")

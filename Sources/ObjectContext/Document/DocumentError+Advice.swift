@@ -13,24 +13,24 @@ extension DocumentError.Code {
     switch self {
     case .alreadyExists:
       ErrorAdvice(
-        user: "There is a document of this name already.",
+        user: "A document with this name already exists.",
         developer:
-          "Choose another name, open the document that is there, or save with .overwriting.")
+          "Choose another name, open the existing document, or save with .overwriting.")
     case .doesNotExist:
       ErrorAdvice(
         user: "The document was not found.",
         developer:
-          "Create it with save(to:for:) before it is opened.")
+          "Create the document with save(to:for:) before opening it.")
     case .notADocument:
       ErrorAdvice(
-        user: "This is no document.",
+        user: "This is not a document.",
         developer:
-          "Choose a folder that a document was made in; delete what an interrupted creation left.")
+          "Choose the folder of a document. Delete the remains of an interrupted creation.")
     case .damagedInfo:
       ErrorAdvice(
         user: "The document is damaged.",
         developer:
-          "Restore Info.json from a backup; the store beside it may be whole, and a container opens it.")
+          "Restore Info.json from a backup. The document's store may be intact; open it with a container.")
     case .newerFormat:
       ErrorAdvice(
         user: "The document was made by a newer version of the application.",
@@ -40,7 +40,7 @@ extension DocumentError.Code {
       ErrorAdvice(
         user: "The document is not open.",
         developer:
-          "Wait for open() before the document is used.")
+          "Wait for open() before using the document.")
     case .alreadyOpen:
       ErrorAdvice(
         user: "The document is open already.",
@@ -48,14 +48,14 @@ extension DocumentError.Code {
           "Use the document that is open, or close it first.")
     case .inConflict:
       ErrorAdvice(
-        user: "The document was changed elsewhere meanwhile.",
+        user: "The document was changed elsewhere in the meantime.",
         developer:
           "Call resolveConflicts(keeping:), or give the document a merge policy.")
     case .moved:
       ErrorAdvice(
         user: "The document was moved or removed.",
         developer:
-          "Let the user put it back, or save it to another place.")
+          "Ask the user to put it back, or save it to another location.")
     case .replaced:
       ErrorAdvice(
         user: "The document was replaced by another one.",
@@ -65,7 +65,7 @@ extension DocumentError.Code {
       ErrorAdvice(
         user: "This name cannot be used.",
         developer:
-          "Give a name that is not empty, does not begin with a dot and has no slash.")
+          "Use a name that is not empty, does not begin with a period and contains no slash.")
     case .notCopyable:
       ErrorAdvice(
         user: "The document cannot be copied.",
@@ -75,7 +75,7 @@ extension DocumentError.Code {
       ErrorAdvice(
         user: "The document cannot be read or written.",
         developer:
-          "See the detail: owner and mode of the files, and room on the disk.")
+          "See the detail, and check the owner and mode of the files and the free disk space.")
     }
   }
 }

@@ -58,18 +58,18 @@ public struct DocumentError: Error, Sendable, Hashable, CustomStringConvertible 
   public var description: String {
     let text =
       switch code {
-      case .alreadyExists: "something is already at \(path), and a document is not created over it"
+      case .alreadyExists: "there is already a file at \(path), which creating a document does not replace"
       case .doesNotExist: "there is no document at \(path); create it first"
-      case .notADocument: "\(path) is no document: it is no folder, or has no Info.json, as after a creation that was interrupted"
-      case .damagedInfo: "the document's Info.json at \(path) was damaged or changed by somebody else; the store beside it may be whole"
+      case .notADocument: "\(path) is not a document: it is not a folder, or has no Info.json, as after an interrupted creation"
+      case .damagedInfo: "the document's Info.json at \(path) was damaged or changed; the document's store may be intact"
       case .newerFormat: "the document at \(path) was made by a newer version of the library"
       case .closed: "the document at \(path) is not open"
       case .alreadyOpen: "the document at \(path) is open already, or about to be opened or closed"
-      case .inConflict: "others have saved what was changed in the document at \(path) too; decide whose changes are kept"
-      case .moved: "the document at \(path) was moved or removed while it was open; nothing is saved before it is back"
-      case .replaced: "another folder was put in the place of the document at \(path) while it was open; close and open it"
-      case .invalidName: "a file of the document at \(path) has a name that is not empty, does not begin with a dot and has no slash"
-      case .notCopyable: "the store of the document at \(path) is of a kind that cannot be copied"
+      case .inConflict: "the document at \(path) was changed both here and elsewhere; choose which changes to keep"
+      case .moved: "the document at \(path) was moved or removed while it was open; it cannot be saved until it is restored"
+      case .replaced: "the document at \(path) was replaced by another folder while it was open; close and reopen it"
+      case .invalidName: "a file name in the document at \(path) must not be empty, begin with a period or contain a slash"
+      case .notCopyable: "the store of the document at \(path) has a type that cannot be copied"
       case .fileAccess: "\(path) cannot be read or written"
       }
     return detail.map { "\(text): \($0)" } ?? text

@@ -15,37 +15,37 @@ extension KeyValueError.Code {
       ErrorAdvice(
         user: "This is not possible.",
         developer:
-          "Correct the key; the description has the closest one, or all that there are.")
+          "Correct the key; the description suggests the closest key or lists all keys.")
     case .unknownRelationship:
       ErrorAdvice(
         user: "This is not possible.",
         developer:
-          "Correct the key; the description has the closest one, or all that there are.")
+          "Correct the key; the description suggests the closest key or lists all keys.")
     case .notAnObject:
       ErrorAdvice(
         user: "This is not possible.",
         developer:
-          "End the key path at the property, or use a collection operator such as @count behind a to-many relationship.")
+          "End the key path at the property, or use a collection operator such as @count after a to-many relationship.")
     case .wrongType:
       ErrorAdvice(
-        user: "A value is of the wrong kind.",
+        user: "A value has the wrong type.",
         developer:
-          "Give a value of the type that the description expects, or convert it first.")
+          "Use a value of the type in the description, or convert it first.")
     case .outOfRange:
       ErrorAdvice(
         user: "A number is too large or too small.",
         developer:
-          "Give a number that the attribute's type holds, or give the attribute a wider type in the model.")
+          "Use a number in the range of the attribute's type, or give the attribute a wider type in the model.")
     case .readOnly:
       ErrorAdvice(
         user: "This cannot be changed.",
         developer:
-          "Derived and fetched properties follow from others: change those.")
+          "Derived and fetched properties are computed: change the properties that they depend on.")
     case .transformFailed:
       ErrorAdvice(
         user: "A value cannot be used.",
         developer:
-          "Look into the attribute's transformer, and that it is registered before the store is opened.")
+          "Check the attribute's transformer, and register it before the store is opened.")
     }
   }
 }

@@ -76,7 +76,7 @@ public struct KeyValueError: Error, Sendable, Hashable, CustomStringConvertible 
   }
 
   init(reading key: String, of entity: CompiledEntity, a value: Any, as type: Any.Type) {
-    self.init(.wrongType, key: key, entityName: entity.name, detail: "it is of the type \(Swift.type(of: value)), and is read as \(type)")
+    self.init(.wrongType, key: key, entityName: entity.name, detail: "it is of the type \(Swift.type(of: value)), but is read as \(type)")
   }
 
   /// Describes the expected and the actual type, never the value.
@@ -91,9 +91,9 @@ public struct KeyValueError: Error, Sendable, Hashable, CustomStringConvertible 
       switch code {
       case .unknownKey: "the entity “\(entityName)” has no property “\(key)”"
       case .unknownRelationship: "the entity “\(entityName)” has no relationship “\(key)”"
-      case .notAnObject: "“\(entityName).\(key)” is no to-one relationship, so the key path cannot go on behind it"
+      case .notAnObject: "“\(entityName).\(key)” is not a to-one relationship, so the key path cannot continue after it"
       case .wrongType: "“\(entityName).\(key)” has another type"
-      case .outOfRange: "the number does not fit at “\(entityName).\(key)”"
+      case .outOfRange: "the number is out of range for “\(entityName).\(key)”"
       case .readOnly: "“\(entityName).\(key)” cannot be set"
       case .transformFailed: "the transformer of “\(entityName).\(key)” failed"
       }

@@ -144,7 +144,7 @@ extension ManagedObject {
     for member in members where member.managedObjectContext === managedObjectContext && !member.compiledEntity.isKind(of: destination) {
       throw KeyValueError(
         .wrongType, key: relationship.name, entityName: compiledEntity.name,
-        detail: "it takes objects of the entity “\(destination.name)”, and “\(member.compiledEntity.name)” is none")
+        detail: "it takes objects of the entity “\(destination.name)”, not “\(member.compiledEntity.name)”")
     }
   }
 

@@ -7,7 +7,7 @@ extension MergePolicyError: AdvisedError {
   /// The advice for an application's user and its developer.
   package var advice: ErrorAdvice {
     ErrorAdvice(
-      user: "The application is set up wrongly.",
-      developer: "Correct the rules of the merge policy that the issues name; nothing is saved before.")
+      user: "The application is configured incorrectly.",
+      developer: "Correct the merge policy rules that the issues name. Nothing is saved until then.")
   }
 }

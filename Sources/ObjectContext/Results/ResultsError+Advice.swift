@@ -11,27 +11,27 @@ extension ResultsError: AdvisedError {
       ErrorAdvice(
         user: "This list cannot be shown.",
         developer:
-          "Set sortDescriptors of the request.")
+          "Set the request's sortDescriptors.")
     case .dictionaryResults:
       ErrorAdvice(
         user: "This list cannot be shown.",
         developer:
-          "Set resultType of the request to .objects.")
+          "Set the request's resultType to .objects.")
     case .pendingChangesExcluded:
       ErrorAdvice(
         user: "This list cannot be shown.",
         developer:
-          "Set includesPendingChanges of the request to true.")
+          "Set the request's includesPendingChanges to true.")
     case .sectionWithoutName:
       ErrorAdvice(
         user: "This list cannot be shown.",
         developer:
-          "Name sections by an attribute, or an expression with a text or a number.")
+          "Use an attribute for the section names, or an expression that returns a string or a number.")
     case .sectionsOutOfOrder:
       ErrorAdvice(
         user: "This list cannot be shown.",
         developer:
-          "Sort by what names the sections first.")
+          "Sort by the section name first.")
     }
   }
 }

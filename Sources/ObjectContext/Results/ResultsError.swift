@@ -20,13 +20,13 @@ extension ResultsError: CustomStringConvertible {
     case .noSortDescriptors(let entity):
       "The request for \(entity) has no sort descriptors. Results that are kept up to date need an order: set sortDescriptors."
     case .dictionaryResults(let entity):
-      "The request for \(entity) asks for dictionaries. Only objects are kept up to date: set resultType to .objects."
+      "The request for \(entity) has a dictionary result type. Only objects are kept up to date: set resultType to .objects."
     case .pendingChangesExcluded(let entity):
-      "The request for \(entity) leaves unsaved changes out, of which the context tells. Set includesPendingChanges to true."
+      "The request for \(entity) excludes unsaved changes, which the context reports. Set includesPendingChanges to true."
     case .sectionWithoutName(let section, let entity):
-      "\(section) of \(entity) cannot name sections. Use an attribute, or an expression with a value such as a text or a number."
+      "\(section) of \(entity) cannot name sections. Use an attribute, or an expression that returns a string or a number."
     case .sectionsOutOfOrder(let section, let entity):
-      "The objects of \(entity) that \(section) puts into one section do not stand together. Sort by \(section) first, or by what gives the same order."
+      "The objects of \(entity) in one section by \(section) are not adjacent. Sort by \(section) first, or by a key with the same order."
     }
   }
 }

@@ -88,7 +88,7 @@ extension ManagedObject {
     }
     return [
       ValidationError(
-        object: self, reason: "the rules of \(keys.joined(separator: ", ")) replace values without end; replace only what has to change")
+        object: self, reason: "the rules of \(keys.joined(separator: ", ")) keep replacing values; replace only values that must change")
     ]
   }
 
@@ -230,7 +230,7 @@ extension ManagedObject {
   /// Returns the advice for a failure that has no Core Data error code.
   private static func advice(of failure: AttributeFailure) -> ErrorAdvice? {
     switch failure {
-    case .wrongType: ErrorAdvice(user: "The value is of the wrong kind.", developer: "Set a value of the attribute's type.")
+    case .wrongType: ErrorAdvice(user: "The value has the wrong type.", developer: "Set a value of the attribute's type.")
     case .notANumber:
       ErrorAdvice(
         user: "The value is not a number.",

@@ -18,12 +18,12 @@ extension ValidationError.Code {
       ErrorAdvice(
         user: "This is not allowed.",
         developer:
-          "Show the reason, which the application has written itself.")
+          "Show the reason, which the application provides.")
     case .multipleErrors:
       ErrorAdvice(
-        user: "Several things have to be corrected.",
+        user: "Several problems must be corrected.",
         developer:
-          "Go through errors, which has each with its object and key.")
+          "See errors, which lists each problem with its object and key.")
     case .missingValue:
       ErrorAdvice(
         user: "A required value is missing.",
@@ -31,12 +31,12 @@ extension ValidationError.Code {
           "Set the property, give it a default value in the model, or make it optional.")
     case .tooFewObjects:
       ErrorAdvice(
-        user: "Something that is required is missing.",
+        user: "A required item is missing.",
         developer:
           "Add objects to the relationship, or lower its minimum in the model.")
     case .tooManyObjects:
       ErrorAdvice(
-        user: "There are too many.",
+        user: "There are too many items.",
         developer:
           "Remove objects from the relationship, or raise its maximum in the model.")
     case .deletionDenied:
@@ -66,29 +66,29 @@ extension ValidationError.Code {
           "Correct the value, or lower the minimum in the model.")
     case .invalidDate:
       ErrorAdvice(
-        user: "This is no date.",
+        user: "This is not a valid date.",
         developer:
-          "Give a date that is a finite number of seconds.")
+          "Use a date with a finite number of seconds.")
     case .stringTooLong:
       ErrorAdvice(
-        user: "A text is too long.",
+        user: "The text is too long.",
         developer:
-          "Shorten the value, or raise the greatest length in the model.")
+          "Shorten the value, or raise the maximum length in the model.")
     case .stringTooShort:
       ErrorAdvice(
-        user: "A text is too short.",
+        user: "The text is too short.",
         developer:
-          "Lengthen the value, or lower the least length in the model.")
+          "Lengthen the value, or lower the minimum length in the model.")
     case .patternMismatch:
       ErrorAdvice(
-        user: "A text does not have the expected form.",
+        user: "The text does not have the expected format.",
         developer:
           "Correct the value, or the regular expression in the model.")
     case .invalidURI:
       ErrorAdvice(
-        user: "This is no address.",
+        user: "This is not a valid address.",
         developer:
-          "Give a URL that can be written as text.")
+          "Use a URL that has a text representation.")
     }
   }
 }

@@ -84,10 +84,10 @@ extension ModelComparison {
     if older.validation != newer.validation { record("bounds changed; stored values are checked when they are next saved") }
     if older.derivationExpression != newer.derivationExpression {
       record(
-        newer.derivationExpression == nil ? "no longer derived; its values stay" : "derivation changed: the values are computed anew",
+        newer.derivationExpression == nil ? "no longer derived; its values stay" : "derivation changed: the values are recomputed",
         .inferred)
     } else if newer.derivationExpression != nil, older.derivationFilter != newer.derivationFilter {
-      record("filter of the derivation changed: the values are computed anew", .inferred)
+      record("filter of the derivation changed: the values are recomputed", .inferred)
     }
     if older.allowsExternalBinaryDataStorage != newer.allowsExternalBinaryDataStorage {
       record(newer.allowsExternalBinaryDataStorage ? "large values may be kept in files" : "values are kept in the store", .inferred)

@@ -8,17 +8,17 @@ extension ModelMergeError: AdvisedError {
     switch self {
     case .differentEntities:
       ErrorAdvice(
-        user: "The application is set up wrongly.",
+        user: "The application is configured incorrectly.",
         developer:
-          "Make the entities of one name equal in all models, or rename one.")
+          "Make entities with the same name equal in all models, or rename one.")
     case .differentTemplates:
       ErrorAdvice(
-        user: "The application is set up wrongly.",
+        user: "The application is configured incorrectly.",
         developer:
           "Rename one of the fetch request templates.")
     case .differentComposites:
       ErrorAdvice(
-        user: "The application is set up wrongly.",
+        user: "The application is configured incorrectly.",
         developer:
           "Rename one of the composites.")
     }

@@ -38,7 +38,8 @@ package enum FileReplacement {
       let groupMayAll = keepsGroup && (bits >> 3) & 0o6 == (bits >> 6) & 0o6
       guard new.st_uid == old.st_uid || groupMayAll else {
         throw ModelFileError(
-          .unwritable, path: path, "the file is another user's, who could not change it any more; write elsewhere, or as that user")
+          .unwritable, path: path, "the file belongs to another user, who could no longer change it; write to another file, or as that user"
+        )
       }
       if !keepsGroup { bits &= ~0o070 }
     }

@@ -14,47 +14,47 @@ extension ModelFileError.Code {
       ErrorAdvice(
         user: "A file of the application is missing or cannot be read.",
         developer:
-          "Check the path, that the model is among the resources of the target, and the file's mode.")
+          "Check the path, the file's mode, and that the model is a resource of the target.")
     case .unwritable:
       ErrorAdvice(
         user: "A file cannot be written.",
         developer:
-          "Check the folder's mode and the room on the disk.")
+          "Check the folder's mode and the free disk space.")
     case .tooLarge:
       ErrorAdvice(
         user: "A file of the application is damaged.",
         developer:
-          "No model is that large: check that the file is one.")
+          "The file is too large to be a model: check the path.")
     case .unsafe:
       ErrorAdvice(
         user: "A file of the application is damaged.",
         developer:
-          "Remove the document type and the XML entities: a model has no use for them.")
+          "Remove the document type and the XML entities: a model must not contain them.")
     case .malformed:
       ErrorAdvice(
         user: "A file of the application is damaged.",
         developer:
-          "Correct the XML at the line that is named, or bring the file back from version control.")
+          "Correct the XML at the line in the message, or restore the file from version control.")
     case .notAModel:
       ErrorAdvice(
         user: "A file of the application is damaged.",
         developer:
-          "Give the path of an .xcdatamodel, an .xcdatamodeld or the contents file inside.")
+          "Use the path of an .xcdatamodel, an .xcdatamodeld or the contents file inside.")
     case .badValue:
       ErrorAdvice(
         user: "A file of the application is damaged.",
         developer:
-          "Correct the value at the line that is named.")
+          "Correct the value at the line in the message.")
     case .noCurrentVersion:
       ErrorAdvice(
         user: "A file of the application is damaged.",
         developer:
-          "Add a version to the bundle, and say in its .xccurrentversion which is current.")
+          "Add a version to the bundle, and name the current version in its .xccurrentversion.")
     case .compiled:
       ErrorAdvice(
         user: "A file of the application is damaged.",
         developer:
-          "Give the .xcdatamodeld or .xcdatamodel that the model was compiled from.")
+          "Use the .xcdatamodeld or .xcdatamodel that the model was compiled from.")
     }
   }
 }

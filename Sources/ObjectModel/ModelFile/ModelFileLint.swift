@@ -148,17 +148,18 @@ public enum ModelFileLint {
       findings.append(Finding(kind: kind, path: path, line: node.line, column: node.column, problem: reason))
     }
     for name in node.attributes.keys.sorted() where !form.attributes.contains(name) {
-      report(.unknownAttribute, node, "\(what) has '\(name)', which means nothing" + advice(name, form.attributes))
+      report(.unknownAttribute, node, "\(what) has '\(name)', which is not a known name" + advice(name, form.attributes))
     }
     if node.name == "attribute", node.attributes["attributeType"] == nil, node.attributes["transient"] != "YES" {
-      report(.missingType, node, "\(what) has no attributeType; give it one, such as String")
+      report(.missingType, node, "\(what) has no attributeType; add one, such as String")
     }
     if node.name == "relationship", node.attributes["inverseName"] == nil, node.attributes["transient"] != "YES" {
-      report(.missingInverse, node, "\(what) has no inverse, so the other side is not kept in step; declare one")
+      report(.missingInverse, node, "\(what) has no inverse, so the other side is not updated; declare one")
     }
     for child in node.children {
       if !form.elements.contains(child.name) {
-        report(.unknownElement, child, "\(what) has an element '\(child.name)', which means nothing" + advice(child.name, form.elements))
+        report(
+          .unknownElement, child, "\(what) has an element '\(child.name)', which is not a known name" + advice(child.name, form.elements))
       }
       inspect(at: child, path, &findings)
     }

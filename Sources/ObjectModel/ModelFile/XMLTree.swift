@@ -58,7 +58,7 @@ final class XMLTreeParser: NSObject, XMLParserDelegate {
       throw ModelFileError(.malformed, path: path, "the file is not UTF-8 text; convert it to UTF-8")
     }
     if let found = declaration(in: data, bounds: bounds) {
-      throw ModelFileError(.unsafe, path: path, "the file has a \(found) declaration; remove it, a model needs none")
+      throw ModelFileError(.unsafe, path: path, "the file has a \(found) declaration; remove it, a model does not need one")
     }
     if let offset = emptyInstruction(in: data) {
       let line = 1 + data[..<offset].count { $0 == UInt8(ascii: "\n") }

@@ -10,7 +10,7 @@ enum DerivationRules {
     case .now: accepted = [.date]
     case .count: accepted = [.integer64, .integer32, .integer16]
     case .canonical, .uppercase, .lowercase:
-      guard source == .string else { return "takes a String; '\(source?.rawValue ?? "")' is none" }
+      guard source == .string else { return "takes a String, not '\(source?.rawValue ?? "")'" }
       accepted = [.string]
     case .copy: accepted = source.map(copies) ?? []
     case .minimum, .maximum:
@@ -72,7 +72,8 @@ extension ModelValidation {
       while let key = next, !settled.contains(key) {
         guard walk.insert(key).inserted else {
           report(
-            model.entities[key.entity].name, key.name, "the derived attribute builds on itself; break the circle of derivation expressions")
+            model.entities[key.entity].name, key.name,
+            "the derived attribute depends on itself; remove the cycle of derivation expressions")
           break
         }
         next = sources[key]
@@ -96,29 +97,31 @@ extension ModelValidation {
   private func derivationProblem(
     of attribute: AttributeDescription, _ text: String, in number: Int, source: inout DerivedKey?
   ) -> String? {
-    if attribute.isTransient { return "is of a transient attribute, which no store computes; make it persistent or remove the expression" }
-    if attribute.type == .composite { return "is of a composite; derive its parts' values in attributes of their own" }
-    if attribute.allowsExternalBinaryDataStorage { return "is of an attribute with external storage, which no store computes" }
+    if attribute.isTransient {
+      return "belongs to a transient attribute, which stores do not compute; make it persistent or remove the expression"
+    }
+    if attribute.type == .composite { return "belongs to a composite; derive its elements in separate attributes" }
+    if attribute.allowsExternalBinaryDataStorage { return "belongs to an attribute with external storage, which stores do not compute" }
     guard let expression = DerivationExpression(text) else {
-      return "has none of the forms that a store can compute; \(DerivationExpression.forms)"
+      return "does not have a form that stores can compute; \(DerivationExpression.forms)"
     }
     var entity = number
     var (stepCount, toManyName): (Int, String?) = (0, nil)
     for (index, name) in expression.path.enumerated() {
       let entityName = model.entities[entity].name
-      guard let (found, declarer) = property(name, of: entity) else { return "names '\(name)', which is no property of '\(entityName)'" }
+      guard let (found, declarer) = property(name, of: entity) else { return "names '\(name)', which is not a property of '\(entityName)'" }
       switch found {
-      case .fetchedProperty: return "names the fetched property '\(name)'; only attributes and relationships can be derived from"
+      case .fetchedProperty: return "names the fetched property '\(name)'; only attributes and relationships can be used"
       case .relationship(let relationship):
-        if relationship.isTransient { return "leads over the transient relationship '\(name)', which no store knows" }
+        if relationship.isTransient { return "uses the transient relationship '\(name)', which is not stored" }
         stepCount += 1
-        if stepCount > DerivationRules.maximumSteps { return "leads over more than \(DerivationRules.maximumSteps) relationships" }
+        if stepCount > DerivationRules.maximumSteps { return "uses more than \(DerivationRules.maximumSteps) relationships" }
         if relationship.isToMany {
           if !expression.operation.isAggregate {
-            return "leads over the to-many relationship '\(name)'; make one value of many with @count, @sum, @min, @max or @avg"
+            return "uses the to-many relationship '\(name)'; aggregate its values with @count, @sum, @min, @max or @avg"
           }
           if let toManyName {
-            return "leads over two to-many relationships, '\(toManyName)' and '\(name)'; derive one of them by itself first"
+            return "uses two to-many relationships, '\(toManyName)' and '\(name)'; derive one of them in a separate attribute first"
           }
           toManyName = name
         }
@@ -129,18 +132,18 @@ extension ModelValidation {
         if first.type == .composite {
           let path = expression.path[index...].joined(separator: ".")
           guard case (.attribute(let part), let owner)? = property(path, of: entity), part.type != .composite else {
-            return "ends with the composite '\(path)'; name one of its parts"
+            return "ends with the composite '\(path)'; name one of its elements"
           }
           (end, declarer) = (part, owner)
         } else if index < expression.path.count - 1 {
-          return "goes on behind the attribute '\(name)' of '\(entityName)'"
+          return "continues after the attribute '\(name)' of '\(entityName)'"
         }
         if expression.operation == .count { return "counts the values of an attribute; count the objects of a to-many relationship" }
         if expression.operation.isAggregate, toManyName == nil {
-          return "leads over no to-many relationship whose values \(expression.operation.pathName ?? "") could take"
+          return "has no to-many relationship for \(expression.operation.pathName ?? "")"
         }
-        if end.isTransient { return "is taken of the transient attribute '\(end.name)', which no store knows" }
-        if end.allowsExternalBinaryDataStorage { return "is taken of '\(end.name)', whose values may lie in files beside the store" }
+        if end.isTransient { return "uses the transient attribute '\(end.name)', which is not stored" }
+        if end.allowsExternalBinaryDataStorage { return "uses '\(end.name)', which has external storage" }
         if end.derivationExpression != nil { source = DerivedKey(entity: declarer, name: end.name) }
         return DerivationRules.typeProblem(expression.operation, of: end.type, as: attribute.type)
       }
@@ -151,7 +154,7 @@ extension ModelValidation {
       // The members of the last relationship are counted.
       return DerivationRules.typeProblem(.count, of: nil, as: attribute.type)
     default:
-      return "ends with the relationship '\(expression.path.last ?? "")'; go on to an attribute of its objects, or count them with @count"
+      return "ends with the relationship '\(expression.path.last ?? "")'; add an attribute of its objects, or count them with @count"
     }
   }
 }

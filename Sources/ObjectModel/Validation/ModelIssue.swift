@@ -55,7 +55,7 @@ public struct ModelValidationError: Error, Sendable, Hashable, CustomStringConve
   /// Up to 50 issues in one line.
   public var description: String {
     let rest = issues.count > 50 ? "; and \(issues.count - 50) more" : ""
-    return "the model has \(issues.count == 1 ? "a mistake" : "\(issues.count) mistakes"): "
+    return "the model has \(issues.count == 1 ? "an error" : "\(issues.count) errors"): "
       + issues.prefix(50).map(\.description).joined(separator: "; ") + rest
   }
 }

@@ -9,7 +9,7 @@ extension ModelLint {
       if let other = entities[entity.name.lowercased()], other != entity.name {
         findings.append(
           ModelIssue(
-            entityName: entity.name, reason: "the name differs from that of '\(other)' in case only; choose one that is told apart"))
+            entityName: entity.name, reason: "the name differs from that of '\(other)' only in case; choose another name"))
       }
       entities[entity.name.lowercased()] = entity.name
       if let name = ownClassName(of: entity) {
@@ -17,7 +17,7 @@ extension ModelLint {
           findings.append(
             ModelIssue(
               entityName: entity.name,
-              reason: "'\(other)' has the class '\(name)' too, so the class cannot tell its entity; give each its own"))
+              reason: "'\(other)' also has the class '\(name)', so the class does not determine its entity; use one class per entity"))
         }
         classes[name] = entity.name
         if entity.codeGeneration == .classDefinition, swiftTypes.contains(name) {
@@ -38,7 +38,7 @@ extension ModelLint {
           findings.append(
             ModelIssue(
               entityName: entity.name, propertyName: property.name,
-              reason: "the name differs from that of '\(other)' in case only; choose one that is told apart"))
+              reason: "the name differs from that of '\(other)' only in case; choose another name"))
         }
         seen[property.name.lowercased()] = property.name
       }
@@ -79,23 +79,23 @@ extension ModelLint {
         attribute.derivationExpression == nil, attribute.valueClassName == nil
       {
         reasons.append(
-          "the attribute is optional, has no default value and is a scalar: classes of Core Data read 0 where ours read nil; give it a default value, or "
-            + "make it no scalar")
+          "the attribute is optional, has no default value and is a scalar: Core Data's classes return 0 where CipherData's return nil; set a default value, or "
+            + "disable Use Scalar Type")
       }
       if attribute.type == .date, !attribute.defaultValue.isNull {
-        reasons.append("the default value is a fixed date, not the time at which an object is made; set that in awakeFromInsert()")
+        reasons.append("the default value is a fixed date, not the time at which an object is created; set that in awakeFromInsert()")
       }
       if attribute.allowsExternalBinaryDataStorage, attribute.type != .binary, attribute.type != .transformable {
-        reasons.append("only Binary and Transformable attributes can be kept in files beside the store; remove the mark")
+        reasons.append("only Binary and Transformable attributes can have external storage; disable the option")
       }
       if ["NSKeyedUnarchiveFromData", "NSKeyedUnarchiveFromDataTransformerName"].contains(attribute.valueTransformerName) {
-        reasons.append("the transformer makes objects of any class that the bytes name; leave it out, and the value is kept as JSON")
+        reasons.append("the transformer creates objects of any class that the data names; remove it to store the value as JSON")
       }
       if attribute.isIndexed, !attribute.type.isComparable || attribute.isTransient {
-        reasons.append("an attribute of the kind has no index; remove the mark")
+        reasons.append("attributes of this kind cannot be indexed; disable the option")
       }
       if attribute.userInfo["swiftUnknownCase"] != nil, attribute.userInfo["swiftType"] == nil, attribute.valueClassName == nil {
-        reasons.append("the note swiftUnknownCase has no meaning without a Swift type; add the note swiftType")
+        reasons.append("the user info key swiftUnknownCase has no effect without a Swift type; add the key swiftType")
       }
       return reasons.map { ModelIssue(entityName: entity.name, propertyName: attribute.name, reason: $0) }
     }
@@ -126,7 +126,7 @@ extension ModelLint {
         ModelIssue(
           entityName: entity.name, propertyName: cycle[0].relationship,
           reason:
-            "cascades go round in a circle (\(path)), so deleting one object deletes all that hang together; use Nullify on one of them"))
+            "the cascade rules form a cycle (\(path)), so deleting one object deletes all connected objects; use Nullify for one of them"))
     }
     return findings
   }
@@ -165,8 +165,8 @@ extension ModelLint {
         return ModelIssue(
           entityName: entity.name, propertyName: relationship.name,
           reason:
-            "no configuration has both '\(entity.name)' and '\(relationship.destinationEntityName)', and objects of two stores cannot refer to each "
-            + "other; put both into one, or use a fetched property")
+            "no configuration has both '\(entity.name)' and '\(relationship.destinationEntityName)', and objects in different stores cannot refer to each "
+            + "other; put both into one configuration, or use a fetched property")
       }
     }
   }

@@ -23,7 +23,7 @@ extension ModelLint {
       else { continue }
       findings.append(
         ModelIssue(
-          reason: "stores cannot tell the version '\(version.name)' from '\(twin.name)': nothing that is stored differs between them"))
+          reason: "stores cannot distinguish the version '\(version.name)' from '\(twin.name)': their stored properties are equal"))
     }
     return findings
   }
@@ -38,7 +38,7 @@ extension ManagedObjectModel {
       findings.append(
         ModelIssue(
           entityName: entity, propertyName: property,
-          reason: "the renaming identifier '\(identifier)' is the name of no \(kind) of another version; \(close)"))
+          reason: "the renaming identifier '\(identifier)' does not match any \(kind) of another version; \(close)"))
     }
     guard !others.isEmpty else { return findings }
     for entity in entities {

@@ -15,7 +15,7 @@ public enum ModelLint {
       for relationship in entity.relationships where !relationship.isTransient {
         guard let inverseName = relationship.inverseName else {
           if includesFile {
-            report(relationship.name, "the relationship has no inverse, so the other side is not kept in step; declare one")
+            report(relationship.name, "the relationship has no inverse, so the other side is not updated; declare one")
           }
           continue
         }
@@ -23,31 +23,33 @@ public enum ModelLint {
         if relationship.deleteRule == .nullify, !inverse.isOptional, !inverse.isToMany {
           report(
             relationship.name,
-            "deleting an object leaves '\(relationship.destinationEntityName).\(inverseName)', which is required, without one, so the deletion cannot be "
+            "deleting an object leaves '\(relationship.destinationEntityName).\(inverseName)', which is required, empty, so the deletion cannot be "
               + "saved; use Cascade or Deny, or make the inverse optional")
         }
         if relationship.deleteRule == .noAction {
-          report(relationship.name, "the delete rule No Action leaves references to objects that are gone; use Nullify")
+          report(relationship.name, "the delete rule No Action leaves references to deleted objects; use Nullify")
         }
         if relationship.deleteRule == .cascade, inverse.deleteRule == .cascade, relationship.isToMany, inverse.isToMany {
-          report(relationship.name, "both sides cascade, so deleting one object deletes all that hang together; use Nullify on one side")
+          report(relationship.name, "both sides cascade, so deleting one object deletes all connected objects; use Nullify on one side")
         }
       }
       findings += attributes(of: entity)
       for index in entity.indexes {
         if index.elements.contains(where: { $0.kind == .rtree }) {
-          report(index.name, "R-tree indexes are kept in the model, but not built")
+          report(index.name, "R-tree indexes are kept in the model but not created in stores")
         }
         if let constraint = entity.uniquenessConstraints.first(where: { isCovered(index, by: $0) }) {
           report(
-            index.name, "the uniqueness constraint (\(constraint.joined(separator: ", "))) has an index that begins so; remove this one")
+            index.name,
+            "the uniqueness constraint (\(constraint.joined(separator: ", "))) has an index that starts with the same properties; remove this index"
+          )
         }
         if let other = entity.indexes.first(where: { isCovered(index, by: $0) }) {
-          report(index.name, "the index '\(other.name)' begins with the same properties; remove this one")
+          report(index.name, "the index '\(other.name)' starts with the same properties; remove this index")
         }
       }
       for attribute in entity.attributes where attribute.type == .transformable && attribute.valueClassName == nil {
-        report(attribute.name, "a transformable attribute without a class has no type in generated classes; name its Swift type")
+        report(attribute.name, "a transformable attribute without a class has no type in generated classes; specify its Swift type")
       }
     }
     findings += cascades(in: model) + configurations(in: model)

@@ -309,7 +309,7 @@ struct ModelValidation {
       if relationship.isToMany { return "is a to-many relationship; only attributes and to-one relationships have a column" }
       return relationship.isTransient ? "is transient and has no column" : nil
     case .attribute(let attribute) where attribute.type == .composite:
-      return "is a composite, which has no column of its own; name one of its parts, such as '\(name).part'"
+      return "is a composite, which has no column; name one of its elements, such as '\(name).part'"
     case .attribute(let attribute): return attribute.isTransient ? "is transient and has no column" : nil
     }
   }

@@ -6,7 +6,7 @@ extension ModelValidationError: AdvisedError {
   /// The messages for the user and the developer of an application.
   package var advice: ErrorAdvice {
     ErrorAdvice(
-      user: "The application is set up wrongly.",
+      user: "The application is configured incorrectly.",
       developer: "Correct each of the issues in the model; cipherdata model lint finds them before the application runs.")
   }
 }

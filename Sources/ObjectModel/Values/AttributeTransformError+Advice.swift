@@ -8,19 +8,19 @@ extension AttributeTransformError: AdvisedError {
     switch self {
     case .unknownTransformer:
       ErrorAdvice(
-        user: "The application is set up wrongly.",
+        user: "The application is configured incorrectly.",
         developer:
           "Call AttributeTransformers.register(_:forName:) before a store is opened.")
     case .wrongType:
       ErrorAdvice(
-        user: "A value is of the wrong kind.",
+        user: "A value has the wrong type.",
         developer:
-          "Give a value of the transformer's type, or an Encodable one where no transformer is named.")
+          "Use a value of the transformer's type, or an Encodable value if the attribute has no transformer.")
     case .failed:
       ErrorAdvice(
         user: "A value cannot be used.",
         developer:
-          "Look into the transformer: only the type of its error is told, since the error may hold the value.")
+          "Check the transformer. Only the type of its error is reported, because the error may contain the value.")
     }
   }
 }

@@ -95,7 +95,7 @@ extension ComparisonOptions: Codable {
     self = []
     for letter in try container.decode(String.self) {
       guard let option = ComparisonOptions.letters.first(where: { $0.letter == letter })?.option else {
-        throw DecodingError.dataCorruptedError(in: container, debugDescription: "\(letter) is no option; there are c, d, n and l.")
+        throw DecodingError.dataCorruptedError(in: container, debugDescription: "\(letter) is not an option; use c, d, n or l.")
       }
       insert(option)
     }

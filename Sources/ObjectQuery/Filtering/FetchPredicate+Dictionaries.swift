@@ -169,14 +169,14 @@ struct DictionaryEvaluator {
       return value
     case .path(let base, let names):
       guard let value = try value(of: base) else {
-        throw FetchPredicateError.unsupported(part: "A path behind \(base)", advice: "Start it at a key, a variable or a SUBQUERY.")
+        throw FetchPredicateError.unsupported(part: "A path after \(base)", advice: "Start it at a key, a variable or a SUBQUERY.")
       }
       return try follow(names, from: value, expression)
     case .element(let base, let index):
       switch try value(of: base) {
       case .many(let members, _)?: return DictionaryEvaluator.element(members, index)
       case .missing?: return index == .size ? .value(.int(0)) : .missing
-      default: throw FetchPredicateError.unsupported(part: "\(expression)", advice: "Write an index behind a collection.")
+      default: throw FetchPredicateError.unsupported(part: "\(expression)", advice: "Write an index after a collection.")
       }
     case .subquery(let collection, let variable, let predicate):
       guard case .many(let members, let isOrdered)? = try value(of: collection)?.collection else {
@@ -206,7 +206,7 @@ struct DictionaryEvaluator {
     for (index, name) in names.enumerated() {
       if let function = PredicateResolution.collectionOperators[name.lowercased()] {
         guard case .many(let members, _) = value.collection else {
-          throw FetchPredicateError.unsupported(part: "\(name) in \(expression)", advice: "Write it behind a collection.")
+          throw FetchPredicateError.unsupported(part: "\(name) in \(expression)", advice: "Write it after a collection.")
         }
         let values = try members.map { try follow(Array(names[(index + 1)...]), from: $0, expression) }
         return .value(try DictionaryEvaluator.result(of: function, values, expression))

@@ -8,6 +8,6 @@ extension PredicateFormatError: AdvisedError {
   package var advice: ErrorAdvice {
     ErrorAdvice(
       user: "This search is not possible.",
-      developer: "Correct the format at the place that the caret marks, and give values as arguments, not as a part of the text.")
+      developer: "Correct the format at the caret, and pass values as arguments instead of inserting them into the text.")
   }
 }

@@ -135,7 +135,7 @@ extension PredicateParser {
       index = .at(try parsePosition("-" + text))
     case (.placeholder(let placeholder), _) where placeholder.kind == .integer || placeholder.kind == .value:
       guard case .int(let value) = try argument(for: placeholder), let position = Int(exactly: value) else {
-        throw error("Argument \(argumentNumber) is no index")
+        throw error("Argument \(argumentNumber) is not an index")
       }
       index = .at(position)
     default: throw error("Expected FIRST, LAST, SIZE or a number between the brackets, not \(token.name)")
@@ -293,7 +293,7 @@ extension PredicateParser {
       return .int(value)
     }
     if let value = Int64(text) { return .int(value) }
-    guard let real = Double(text) else { throw error("This is no number") }
+    guard let real = Double(text) else { throw error("This is not a number") }
     // A literal that a double would round becomes a decimal if it fits. A double outside the range of decimals is printed with digits that
     // a decimal could hold, and stays a double.
     if let decimal = Decimal(string: text, locale: Locale(identifier: "en_US_POSIX")), !decimal.isNaN,

@@ -150,7 +150,7 @@ struct PredicateParser {
   mutating func argument(at position: Int? = nil) throws(PredicateFormatError) -> FetchConstant {
     let number = position ?? nextArgument + 1
     guard number <= arguments.count else {
-      throw error("The format takes more arguments than the \(arguments.count) given: there is none for this placeholder")
+      throw error("The format has more placeholders than the \(arguments.count) given arguments: this placeholder has no argument")
     }
     nextArgument = number
     maximumArgument = max(maximumArgument, number)

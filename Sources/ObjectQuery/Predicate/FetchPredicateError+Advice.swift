@@ -16,7 +16,7 @@ extension FetchPredicateError: AdvisedError {
       ErrorAdvice(
         user: "This search is not possible.",
         developer:
-          "Correct the key; the description has a name that is close.")
+          "Correct the key; the description suggests a similar name.")
     case .keyBehindAttribute:
       ErrorAdvice(
         user: "This search is not possible.",
@@ -26,47 +26,47 @@ extension FetchPredicateError: AdvisedError {
       ErrorAdvice(
         user: "This search is not possible.",
         developer:
-          "Put ANY, ALL or NONE before the path, or @count behind it.")
+          "Put ANY, ALL or NONE before the path, or @count after it.")
     case .modifierNeedsToManyKey:
       ErrorAdvice(
         user: "This search is not possible.",
         developer:
-          "Leave the modifier out, or go through a to-many relationship.")
+          "Remove the modifier, or use a path through a to-many relationship.")
     case .transientKey:
       ErrorAdvice(
         user: "This search is not possible.",
         developer:
-          "Set allowsInMemoryFiltering of the request, or keep the value in a stored attribute.")
+          "Set the request's allowsInMemoryFiltering, or store the value in an attribute.")
     case .blockPredicate:
       ErrorAdvice(
         user: "This search is not possible.",
         developer:
-          "Set allowsInMemoryFiltering of the request, or write the condition as a predicate.")
+          "Set the request's allowsInMemoryFiltering, or write the condition as a predicate.")
     case .inMemoryValue:
       ErrorAdvice(
         user: "This search is not possible.",
         developer:
-          "Give a value that an attribute has, or filter the fetched objects with the predicate.")
+          "Use a value of an attribute's type, or filter the fetched objects with the predicate.")
     case .typeMismatch:
       ErrorAdvice(
         user: "This search is not possible.",
         developer:
-          "Compare values of one kind: follow the advice in the description, or convert one side with CAST.")
+          "Compare values of the same type: follow the advice in the description, or convert one side with CAST.")
     case .operatorNotSupported:
       ErrorAdvice(
         user: "This search is not possible.",
         developer:
-          "Use an operator for the type, or convert the expression with CAST.")
+          "Use an operator that supports the type, or convert the expression with CAST.")
     case .invalidRightSide:
       ErrorAdvice(
         user: "This search is not possible.",
         developer:
-          "Give a list or a pair of bounds as the description says.")
+          "Use a list or a pair of bounds, as the description says.")
     case .unsubstitutedVariable:
       ErrorAdvice(
         user: "This search is not possible.",
         developer:
-          "Give the variable a value with withSubstitutionVariables(_:).")
+          "Set the variable's value with withSubstitutionVariables(_:).")
     case .unknownTemplate:
       ErrorAdvice(
         user: "This search is not possible.",
@@ -76,32 +76,32 @@ extension FetchPredicateError: AdvisedError {
       ErrorAdvice(
         user: "The search is too complicated.",
         developer:
-          "Use IN or one flat AND or OR in place of nested conditions.")
+          "Use IN or one flat AND or OR instead of nested conditions.")
     case .invalidPattern:
       ErrorAdvice(
-        user: "This is no pattern to search with.",
+        user: "This is not a valid search pattern.",
         developer:
           "Correct the regular expression.")
     case .notGrouped:
       ErrorAdvice(
         user: "This search is not possible.",
         developer:
-          "Add the property to propertiesToGroupBy, or take an aggregate of it.")
+          "Add the property to propertiesToGroupBy, or use an aggregate of it.")
     case .havingWithoutGroups:
       ErrorAdvice(
         user: "This search is not possible.",
         developer:
-          "Set propertiesToGroupBy, or make it a condition in predicate.")
+          "Set propertiesToGroupBy, or move the condition to predicate.")
     case .orderedByAnother:
       ErrorAdvice(
         user: "This search is not possible.",
         developer:
-          "Add the property to propertiesToFetch, or leave returnsDistinctResults out.")
+          "Add the property to propertiesToFetch, or do not set returnsDistinctResults.")
     case .negativeNumber:
       ErrorAdvice(
         user: "This search is not possible.",
         developer:
-          "Give a number that is 0 or positive.")
+          "Use 0 or a positive number.")
     case .unsupported:
       ErrorAdvice(
         user: "This search is not possible.",

@@ -77,19 +77,19 @@ extension FetchPredicateError: CustomStringConvertible {
       let location = key == keyPath ? "" : " (in the key path \(keyPath))"
       return "The entity \(entity) has no property named \(key)\(location)." + (suggestion.map { " Did you mean \($0)?" } ?? "")
     case .keyBehindAttribute(let key, let keyPath, let attribute):
-      return "The key path \(keyPath) cannot go on with \(key): \(attribute) is an attribute."
+      return "The key path \(keyPath) cannot continue with \(key): \(attribute) is an attribute."
     case .toManyKeyNotAllowed(let key, let keyPath, let entity):
       let location = key == keyPath ? key : "\(key) in the key path \(keyPath)"
       return
-        "The to-many relationship \(location) of \(entity) stands where one value is needed. Use ANY, ALL or NONE before the path, or @count behind it."
+        "The to-many relationship \(location) of \(entity) is used as a single value. Use ANY, ALL or NONE before the path, or @count after it."
     case .modifierNeedsToManyKey(let modifier, let expression):
       return "\(modifier) needs a path through a to-many relationship, which \(expression) is not. Leave \(modifier) out."
     case .transientKey(let keyPath, let entity):
       return
-        "The property \(keyPath) of \(entity) is transient: no store keeps it. Set allowsInMemoryFiltering on the request to have objects filtered by it."
+        "The property \(keyPath) of \(entity) is transient and not stored. Set allowsInMemoryFiltering on the request to have objects filtered by it."
     case .blockPredicate(let block):
       return
-        "The block predicate \(block) is Swift code: no store can be asked for it. Set allowsInMemoryFiltering on the request to have objects filtered by it."
+        "The block predicate \(block) is Swift code, which stores cannot evaluate. Set allowsInMemoryFiltering on the request to have objects filtered by it."
     case .inMemoryValue(let type):
       return
         "A fetch cannot compare with a \(type): no attribute has values of this type. Give a value that an attribute has, such as a rawValue, an object or an object ID, or leave the comparison out and filter the fetched objects with it."
@@ -106,14 +106,14 @@ extension FetchPredicateError: CustomStringConvertible {
       return "The model has no fetch request template named \(template)." + (suggestion.map { " Did you mean \($0)?" } ?? "")
     case .nestingTooDeep(let limit):
       return "The predicate is nested deeper than \(limit) levels. Join conditions in one AND or OR, or use IN."
-    case .invalidPattern(let expression): return "The pattern that \(expression) is to match is no regular expression."
+    case .invalidPattern(let expression): return "The pattern that \(expression) must match is not a valid regular expression."
     case .notGrouped(let keyPath, let clause):
       let location = clause == .sortDescriptors ? "the order" : name(clause)
       return
         "\(keyPath) in \(location) may have several values in a group. Add it to \(name(.propertiesToGroupBy)), or take an aggregate of it, such as min(\(keyPath))."
     case .havingWithoutGroups:
       return
-        "A \(name(.havingPredicate)) without groups is not supported here. Set \(name(.propertiesToGroupBy)), or make it a condition on objects in predicate."
+        "A \(name(.havingPredicate)) without groups is not supported here. Set \(name(.propertiesToGroupBy)), or move it to a condition on objects in predicate."
     case .orderedByAnother(let key):
       return
         "Ordering distinct results by \(key), which is not among them, is not supported here. Add it to \(name(.propertiesToFetch)), or leave \(name(.returnsDistinctResults)) out."
@@ -136,13 +136,13 @@ extension FetchPredicateError {
   private static func advice(type: String, other: String) -> String {
     let isText = other.hasPrefix("a string")
     return switch type {
-    case "date" where isText: " Give a Date as an argument (%@) in place of its text."
+    case "date" where isText: " Give a Date as an argument (%@) instead of its text."
     case "integer" where isText, "floating-point number" where isText, "decimal" where isText:
       " Give a number, without quotation marks, or as an argument (%d, %f, %@)."
     case "boolean" where isText: " Write true or false without quotation marks, or give a Bool as an argument (%@)."
     case "binary data" where isText: " Give Data as an argument (%@)."
     case "UUID" where isText: " Give a UUID, or its text in full, as an argument (%@)."
-    case "object": " Go on to one of its attributes (name.attribute), or give an object or its ID as an argument (%@)."
+    case "object": " Use one of its attributes (name.attribute), or give an object or its ID as an argument (%@)."
     case "string" where other == "an integer" || other == "a floating-point number" || other == "a decimal" || other == "a boolean":
       " Put the value into quotation marks, or give a String as an argument (%@)."
     case "string", "integer", "floating-point number", "decimal", "boolean", "date":

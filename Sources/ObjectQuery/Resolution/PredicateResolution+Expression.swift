@@ -59,7 +59,7 @@ extension PredicateResolution {
       guard let (parts, scope) = base(of: expression) else {
         if let name = unboundVariable(in: expression) { throw .unsubstitutedVariable(name: name) }
         throw .unsupported(
-          part: "A key path or a place behind \(describe(startOf: expression))",
+          part: "A key path or an index after \(describe(startOf: expression))",
           advice: "Start the path at the object or at a SUBQUERY's variable.")
       }
       return .expression(try resolvePath(parts, scope: scope, allowsToMany: false).value, name: describe(expression))
@@ -86,7 +86,7 @@ extension PredicateResolution {
     _ collection: FetchExpression, _ variable: String, _ condition: FetchPredicate, _ names: [String]
   ) throws(FetchPredicateError) -> Operand {
     guard let name = names.first, let function = PredicateResolution.collectionOperators[name.lowercased()] else {
-      throw .unsupported(part: "A key behind SUBQUERY", advice: "Use @count, or @sum, @avg, @min or @max with a key.")
+      throw .unsupported(part: "A key after SUBQUERY", advice: "Use @count, or @sum, @avg, @min or @max with a key.")
     }
     let value = try overCollection(collection) { resolution, collection throws(FetchPredicateError) in
       let outer = resolution.variables[variable]

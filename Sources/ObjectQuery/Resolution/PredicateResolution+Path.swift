@@ -131,7 +131,7 @@ extension PredicateResolution {
     case .last: return .last
     // A position without a member: no list is that long.
     case .at(let elementIndex): return .at(add(.slot(.int(elementIndex < 0 ? .max : Int64(elementIndex)))))
-    case .size: throw .unsupported(part: "A key behind [SIZE] in \(keyPath)", advice: "End the path with [SIZE].")
+    case .size: throw .unsupported(part: "A key after [SIZE] in \(keyPath)", advice: "End the path with [SIZE].")
     }
   }
 
@@ -226,13 +226,13 @@ extension PredicateResolution {
   ) throws(FetchPredicateError) -> ResolvedExpression {
     guard function != .count else {
       guard names.isEmpty else {
-        throw .unsupported(part: "A key behind @count in \(keyPath)", advice: "End the path with @count.")
+        throw .unsupported(part: "A key after @count in \(keyPath)", advice: "End the path with @count.")
       }
       return .aggregate(ResolvedAggregate(function: .count, collection: collection, condition: condition))
     }
     guard !names.isEmpty else {
       throw .unsupported(
-        part: "A collection operator without a key in \(keyPath)", advice: "Name the attribute behind it, as in @sum.price.")
+        part: "A collection operator without a key in \(keyPath)", advice: "Name the attribute after it, as in @sum.price.")
     }
     scopes.append(model.entities[collection.relationship.relationship.destinationEntity])
     defer { scopes.removeLast() }

@@ -31,7 +31,7 @@ extension PredicateResolution {
       columns.append(try resolveColumn(property))
       guard names.updateValue(property.expression, forKey: property.name) == nil else {
         throw .unsupported(
-          part: "A second property named \(property.name)", advice: "Give each property of a dictionary a name of its own.")
+          part: "A second property named \(property.name)", advice: "Give each property of a dictionary a different name.")
       }
     }
     var having = ResolvedPredicate.constant(true)

@@ -109,7 +109,7 @@ extension PredicateResolution {
       guard !texts.isEmpty else { return .constant(false) }
       guard texts.count == 1 else {
         throw .unsupported(
-          part: "SEARCH in several texts for the value of \(name)", advice: "Search one text, or give the query as a constant.")
+          part: "SEARCH in several texts for the value of \(name)", advice: "Search one text, or use a constant query.")
       }
       return finish(ResolvedComparison(left: texts[0], op: .search, right: .expression(query), domain: .text))
     case .list: throw .invalidRightSide(op: "SEARCH", expression: describe(left), expected: "one query, not a list")

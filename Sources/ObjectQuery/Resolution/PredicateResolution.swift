@@ -97,7 +97,7 @@ struct PredicateResolution {
     }
     let isText = value.type == .text || value.type == .uri
     guard value.type != .opaque else {
-      throw .unsupported(part: "Ordering by \(name)", advice: "Order by an attribute that is no transformable.")
+      throw .unsupported(part: "Ordering by \(name)", advice: "Order by an attribute that is not transformable.")
     }
     return ResolvedSortKey(expression: value, isAscending: descriptor.isAscending, order: isText ? descriptor.textOrder : .binary)
   }

@@ -46,7 +46,7 @@ private struct TextQueryParser {
     var query = parseAny()
     while index < characters.count {
       // Only an unbalanced closing parenthesis ends a query early.
-      recordError("This parenthesis closes nothing", at: index)
+      recordError("This parenthesis has no opening parenthesis", at: index)
       index += 1
       query = query && parseAny()
     }
@@ -78,7 +78,7 @@ private struct TextQueryParser {
       let start = index
       let query = parseAll()
       if query == nil, !queries.isEmpty || isAtOr {
-        recordError("Expected a word beside OR", at: start < characters.count ? start : max(start - 1, 0))
+        recordError("Expected a word next to OR", at: start < characters.count ? start : max(start - 1, 0))
       }
       queries.append(query ?? .all([]))
       skipSpace()
@@ -104,7 +104,7 @@ private struct TextQueryParser {
       if skip("AND") {
         skipSpace()
         if queries.isEmpty || index == characters.count || characters[index] == ")" || isAtOr {
-          recordError("Expected a word beside AND", at: start)
+          recordError("Expected a word next to AND", at: start)
         }
         continue
       }
@@ -124,7 +124,7 @@ private struct TextQueryParser {
     }
     let query: TextQuery
     if index == characters.count || characters[index] == ")" || isAtOr {
-      recordError(isNegated ? "Expected a word behind NOT" : "Expected a word", at: start)
+      recordError(isNegated ? "Expected a word after NOT" : "Expected a word", at: start)
       return .all([])
     }
     switch characters[index] {
@@ -152,7 +152,7 @@ private struct TextQueryParser {
     let query = parseAny()
     depth -= 1
     skipSpace()
-    if index < characters.count, characters[index] == ")" { index += 1 } else { recordError("This parenthesis has no end", at: start) }
+    if index < characters.count, characters[index] == ")" { index += 1 } else { recordError("This parenthesis is not closed", at: start) }
     return query
   }
 
@@ -165,7 +165,7 @@ private struct TextQueryParser {
       text.append(characters[index])
       index += 1
     }
-    if index < characters.count { index += 1 } else { recordError("This quotation mark has no other", at: start) }
+    if index < characters.count { index += 1 } else { recordError("This quotation mark is not closed", at: start) }
     let isPrefix = skipStar() || text.last == "*"
     return phrase(text, isPrefix: isPrefix, at: start)
   }

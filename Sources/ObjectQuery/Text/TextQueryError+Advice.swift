@@ -7,7 +7,7 @@ extension TextQueryError: AdvisedError {
   /// The advice for users and developers of an application.
   package var advice: ErrorAdvice {
     ErrorAdvice(
-      user: "The search is written wrongly.",
-      developer: "Show the message and the place, or read what users type with TextQuery(typed:), which passes over mistakes.")
+      user: "The search text is not valid.",
+      developer: "Show the message and the position, or parse user input with TextQuery(typed:), which ignores syntax errors.")
   }
 }

@@ -8,6 +8,6 @@ extension FetchSelectionError: AdvisedError {
   package var advice: ErrorAdvice {
     ErrorAdvice(
       user: "A value cannot be used.",
-      developer: "Select the value as a type that holds it, as an optional, or with ?? and a value.")
+      developer: "Select the value as a type that can represent it, as an optional, or with ?? and a default value.")
   }
 }

@@ -20,42 +20,42 @@ extension BatchError.Code {
       ErrorAdvice(
         user: "This is not possible.",
         developer:
-          "Batch requests write stored attributes and to-one relationships; set others on objects.")
+          "Batch requests write stored attributes and to-one relationships. Set other properties on objects.")
     case .wrongType:
       ErrorAdvice(
-        user: "A value is of the wrong kind.",
+        user: "A value has the wrong type.",
         developer:
-          "Give a value of the attribute's type; the reason names both types.")
+          "Use a value of the attribute's type. The reason names both types.")
     case .numberOutOfRange:
       ErrorAdvice(
         user: "A number is too large or too small.",
         developer:
-          "Give a number that the attribute's type holds, or give the attribute a wider type in the model.")
+          "Use a number in the range of the attribute's type, or give the attribute a wider type in the model.")
     case .missingValue:
       ErrorAdvice(
         user: "A required value is missing.",
         developer:
-          "Give each row a value of the property, give the attribute a default value, or make it optional.")
+          "Set the property in each row, give the attribute a default value, or make it optional.")
     case .invalidValue:
       ErrorAdvice(
         user: "A value is not allowed.",
         developer:
-          "Give a value within the bounds that the model sets.")
+          "Use a value within the bounds that the model sets.")
     case .objectNotFound:
       ErrorAdvice(
-        user: "Something that this refers to was deleted meanwhile.",
+        user: "A related item was deleted in the meantime.",
         developer:
-          "Give the ID of an object that was saved in the same store.")
+          "Use the ID of an object that is saved in the same store.")
     case .deletionDenied:
       ErrorAdvice(
         user: "This is still in use and cannot be deleted.",
         developer:
-          "Delete or change the objects of objectIDs first, or change the delete rule.")
+          "Delete or change the objects in objectIDs first, or change the delete rule.")
     case .requiredRelationship:
       ErrorAdvice(
         user: "This is still in use and cannot be deleted.",
         developer:
-          "Give the objects of objectIDs another destination first, or delete them too.")
+          "Set another destination for the objects in objectIDs first, or delete them too.")
     }
   }
 }

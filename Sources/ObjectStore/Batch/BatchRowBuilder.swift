@@ -31,7 +31,7 @@ package final class BatchRowBuilder {
     let value = value is NSNull ? nil : AttributeConversion.unwrapped(value)
     switch entity.property(named: key) {
     case .attribute(let slot):
-      guard slot.kind != .none else { throw failure(.notSettable, key, "is transient: no store keeps it. Leave it out.") }
+      guard slot.kind != .none else { throw failure(.notSettable, key, "is transient and not stored. Leave it out.") }
       // As for objects, the given value is ignored and the store computes it.
       if slot.isDerived { return }
       set(try convert { () throws(BatchValue.Failure) in try BatchValue.slot(from: value, for: slot) }, at: slot.index)
@@ -41,11 +41,11 @@ package final class BatchRowBuilder {
         }, at: relationship.index)
     case .toMany(let relationship): try reject(relationship)
     case .composite(let composite): try set(parts: value, of: composite)
-    case .fetched: throw failure(.notSettable, key, "is a fetched property: it holds nothing of its own. Leave it out.")
+    case .fetched: throw failure(.notSettable, key, "is a fetched property, which is not stored. Leave it out.")
     case nil:
       throw failure(
         .unknownKey, key,
-        "is no property of the entity" + (SimilarName.advice(for: key, among: entity.propertyNames).map { ": \($0)" } ?? "."))
+        "is not a property of the entity" + (SimilarName.advice(for: key, among: entity.propertyNames).map { ": \($0)" } ?? "."))
     }
   }
 
@@ -55,7 +55,7 @@ package final class BatchRowBuilder {
     for slot in composite.slots { set(.null, at: slot) }
     guard let value else { return }
     guard let parts = value as? [String: Any?] else {
-      throw failure(.wrongType, composite.name, "is a composite: give it a dictionary of its parts.")
+      throw failure(.wrongType, composite.name, "is a composite: set it to a dictionary of its elements.")
     }
     for (name, part) in parts { try set(part as Any, forKey: "\(composite.name).\(name)") }
     var set = Dictionary(uniqueKeysWithValues: composite.slots.map { ($0, values[$0]) })

@@ -61,13 +61,13 @@ enum BatchValue {
     from value: Any?, for relationship: CompiledRelationship, model: CompiledModel, space: ObjectIDSpace
   ) throws(Failure) -> Slot {
     func failure(_ code: BatchError.Code, _ reason: String) -> Failure { Failure(code: code, key: relationship.name, reason: reason) }
-    if relationship.isTransient { throw failure(.notSettable, "is transient: no store keeps it. Leave it out.") }
+    if relationship.isTransient { throw failure(.notSettable, "is transient and not stored. Leave it out.") }
     guard let value else {
       if !relationship.isOptional { throw failure(.missingValue, "is required and was given no object.") }
       return .null
     }
     guard let objectID = value as? ManagedObjectID else {
-      throw failure(.wrongType, "is a to-one relationship: give it the objectID of a saved object.")
+      throw failure(.wrongType, "is a to-one relationship: set it to the objectID of a saved object.")
     }
     if let inverse = model.inverse(of: relationship), !inverse.isToMany {
       throw failure(

@@ -79,7 +79,7 @@ extension BatchError {
     self.init(
       .requiredRelationship, entityName: model.entities[relationship.sourceEntity].name, key: relationship.name,
       objectIDs: Array(objectIDs.sorted { $0.key < $1.key }.prefix(100)),
-      reason: "is required and would become empty. Delete these objects too, or give them another object first.")
+      reason: "is required and would become empty. Delete these objects too, or set another object first.")
   }
 
   /// Creates the error for a relationship whose delete rule denies a deletion.

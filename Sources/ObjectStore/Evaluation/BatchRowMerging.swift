@@ -66,7 +66,7 @@ package struct BatchRowMerging {
       default:
         throw BatchError(
           .notSettable, entityName: entity.name, key: name,
-          reason: "is named in update(only:), but is no stored attribute or to-one relationship of the entity.")
+          reason: "is named in update(only:), but is not a stored attribute or to-one relationship of the entity.")
       }
     }
     named = slots
@@ -88,7 +88,7 @@ package struct BatchRowMerging {
     guard let missing else { return }
     throw BatchError(
       .missingValue, entityName: entity.name, key: missing, row: insertion.firstRow + position,
-      reason: "is required, and the row gives no value for it.")
+      reason: "is required, and the row has no value for it.")
   }
 
   /// Returns the decision for a row.
@@ -110,7 +110,7 @@ package struct BatchRowMerging {
     if insertion.onConflict == .replace, let slot = slots.first(where: { !$0.isOptional && new.isNull($0.index) }) {
       throw BatchError(
         .missingValue, entityName: entity.name, key: slot.name, row: insertion.firstRow + position,
-        reason: "is required, and the row gives no value for it.")
+        reason: "is required, and the row has no value for it.")
     }
     var changed = try differing(slots, new, holder)
     try complete(&changed, position, new, holder)

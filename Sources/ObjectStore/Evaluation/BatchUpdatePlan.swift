@@ -79,7 +79,7 @@ package struct BatchUpdatePlan: Sendable {
       for index in composite.slots { constants[index] = .null }
       guard let value else { return }
       guard let parts = value as? [String: Any?] else {
-        throw BatchError(.wrongType, entityName: entity.name, key: key, reason: "is a composite: give it a dictionary of its parts.")
+        throw BatchError(.wrongType, entityName: entity.name, key: key, reason: "is a composite: set it to a dictionary of its elements.")
       }
       for (name, part) in parts {
         try collect(AttributeConversion.unwrapped(part), "\(key).\(name)", entity, model, space, into: &constants)
@@ -110,7 +110,7 @@ package struct BatchUpdatePlan: Sendable {
     case .composite: throw failure(.notSettable, "is a composite: set its parts, named by a dot, one by one.")
     case .toMany:
       throw failure(.notSettable, "is a to-many relationship. Set the to-one relationship back in the members, or save objects.")
-    case .fetched: throw failure(.notSettable, "is a fetched property: it holds nothing of its own.")
+    case .fetched: throw failure(.notSettable, "is a fetched property, which is not stored.")
     case nil:
       let advice = SimilarName.advice(for: key, among: entity.propertyNames).map { "; \($0)" } ?? ""
       throw failure(.unknownKey, "is not a property of the entity\(advice)\(advice.hasSuffix("?") ? "" : ".")")
@@ -138,7 +138,8 @@ package struct BatchUpdatePlan: Sendable {
       }
       guard let attribute = slot.attributeType, BatchValue.canAssign(type, to: attribute) else {
         throw BatchValue.Failure(
-          code: .wrongType, key: slot.name, reason: "is of type \(slot.attributeType?.rawValue ?? "none"); the expression gives another.")
+          code: .wrongType, key: slot.name, reason: "is of type \(slot.attributeType?.rawValue ?? "none"); the expression has another type."
+        )
       }
       switch value {
       case .expression(let expression): return .computed(expression)

@@ -53,6 +53,6 @@ extension BatchError {
   package init(missingPart slot: CompiledSlot, of entity: CompiledEntity, row: Int? = nil) {
     self.init(
       .missingValue, entityName: entity.name, key: slot.name, row: row,
-      reason: "is a required part of a composite that has a value, and would have none. Set it too, or set all parts to nil.")
+      reason: "is a required element of a composite with a value, and would be empty. Set it too, or set all elements to nil.")
   }
 }

@@ -12,7 +12,7 @@ package enum MissingContextWarning {
   package static func log(entityName: String) {
     guard count.add(1, ordering: .relaxed).oldValue == 0 else { return }
     Logger(label: "CipherData").warning(
-      "A property of “\(entityName)” was read after the object's context was gone, and has no value. Keep the context as long as its objects. (Told once.)"
+      "A property of “\(entityName)” was read after the object's context was deallocated, and has no value. Retain the context as long as its objects. (Logged once.)"
     )
   }
 }

@@ -231,7 +231,7 @@ public import ObjectModel
           let (offset, count) = (Int(word & 0xFFFF_FFFF), Int(word >> 32))
           checkInvariant(offset >= fixedSize && offset + count <= size, "slot \(slot) of row \(key) leaves the row")
         } else {
-          checkInvariant(kind != .none, "slot \(slot) of row \(key) has a value that no store keeps")
+          checkInvariant(kind != .none, "slot \(slot) of row \(key) has a value that cannot be stored")
         }
       }
     }

@@ -18,7 +18,7 @@ extension StoreError.Code {
       ErrorAdvice(
         user: "This device cannot encrypt data.",
         developer:
-          "Install or link SQLCipher, and only it; the message names what is wrong with the library that answers.")
+          "Link SQLCipher, and no other SQLite. The message names the problem of the linked library.")
     case .keyRequired:
       ErrorAdvice(
         user: "The data is locked. Enter the passphrase.",
@@ -26,24 +26,24 @@ extension StoreError.Code {
           "Set the description's key before the store is loaded.")
     case .invalidKey:
       ErrorAdvice(
-        user: "This cannot be a key.",
+        user: "This key is not valid.",
         developer:
-          "Give a key that is not empty, a raw key of exactly 32 bytes, or a recovery key without a typing mistake.")
+          "Use a nonempty key, a raw key of exactly 32 bytes, or a correctly typed recovery key.")
     case .wrongKey:
       ErrorAdvice(
         user: "The passphrase or key is wrong.",
         developer:
-          "Ask again. Where a passphrase is lost, a recovery key or another slot opens the store; nothing else does.")
+          "Prompt for the key again. If a passphrase is lost, only a recovery key or another slot opens the store.")
     case .keyWorkExceeded:
       ErrorAdvice(
-        user: "Opening the data would take unusually long.",
+        user: "Opening the data would take too long.",
         developer:
-          "If the key file is trusted, raise keyWorkLimit to what the message says; otherwise add a slot with a cheaper derivation.")
+          "If you trust the key file, raise keyWorkLimit to the value in the message. Otherwise add a slot with a cheaper key derivation.")
     case .keyFileMissing:
       ErrorAdvice(
         user: "A file that belongs to the data is missing.",
         developer:
-          "Put the key file back beside the store, from a backup: without it the store cannot be opened. Where there never was one, check the URL, or open the store with its database key or SQLCipher passphrase."
+          "Restore the key file from a backup; the store cannot be opened without it. If there never was one, check the URL, or open the store with its database key or SQLCipher passphrase."
       )
     case .keyFileCorrupt:
       ErrorAdvice(
@@ -52,38 +52,39 @@ extension StoreError.Code {
           "Restore the key file from a backup.")
     case .keyFileOutdated:
       ErrorAdvice(
-        user: "Files that belong together are of different ages.",
+        user: "The files of the data do not match each other.",
         developer:
-          "Restore the store and its key file from one and the same backup.")
+          "Restore the store and its key file from the same backup.")
     case .keyProviderFailed:
       ErrorAdvice(
         user: "The key could not be obtained.",
         developer:
-          "See the provider's error in underlying; the description has only its type, since it may hold a secret.")
+          "See the provider's error in underlying. The description contains only its type, because the error may contain a secret.")
     case .notEncrypted:
       ErrorAdvice(
         user: "The data is not encrypted.",
         developer:
-          "Make a store of the database with SQLCipherStoreFile.importPlaintext(from:to:key:) or cipherdata encrypt, or open the right file."
+          "Convert the database with SQLCipherStoreFile.importPlaintext(from:to:key:) or cipherdata encrypt, or open another file."
       )
     case .notAStore:
       ErrorAdvice(
-        user: "This is no file of this application.",
+        user: "This file does not belong to this application.",
         developer:
-          "Check the URL: it names a folder, an empty file, or a database that no store is in.")
+          "Check the URL: it refers to a folder, an empty file, or a database that is not a store.")
     case .unreadableStore:
       ErrorAdvice(
         user: "The data cannot be read: the key is wrong, or the file is damaged.",
         developer:
-          "Check the key and the page format; if both are right, restore a backup. Stores with a key file tell the two apart.")
+          "Check the key and the page format. If both are correct, restore a backup. Only stores with a key file can distinguish a wrong key from damage."
+      )
     case .storeCorrupt:
       ErrorAdvice(
         user: "The data is damaged.",
         developer:
-          "Verify the store, copy out what can be read, and restore a backup. Keep the damaged file until that is done.")
+          "Verify the store, export the readable data, and restore a backup. Keep the damaged file until then.")
     case .externalDataMissing:
       ErrorAdvice(
-        user: "A part of the data is missing.",
+        user: "Part of the data is missing.",
         developer:
           "Refresh the object; if the file is still missing, restore the folder of large values from a backup.")
     case .unsupportedFormat:
@@ -95,227 +96,230 @@ extension StoreError.Code {
       ErrorAdvice(
         user: "The data is in use elsewhere. Try again.",
         developer:
-          "Try again later, raise the busy timeout, and close other containers, processes and long transactions that have the store.")
+          "Try again later, raise the busy timeout, or close other containers, processes and long transactions that use the store.")
     case .readOnly:
       ErrorAdvice(
         user: "The data cannot be changed here.",
         developer:
-          "Open the store for writing, in a folder and on a disk that can be written; with isReadOnly set no change can be saved.")
+          "Open the store without isReadOnly, in a writable folder on a writable disk.")
     case .permissionDenied:
       ErrorAdvice(
         user: "Access to the data was refused.",
         developer:
-          "Check owner and mode of the store, of the files beside it and of its folder.")
+          "Check the owner and mode of the store, of its accompanying files, and of its folder.")
     case .remoteChangesUnavailable:
       ErrorAdvice(
-        user: "Changes made elsewhere cannot be noticed here.",
+        user: "Changes made elsewhere cannot be detected.",
         developer:
-          "Raise the system's limit of watches, or leave postsRemoteChangeNotifications off and merge at times of your own.")
+          "Raise the system's limit of inotify watches, or disable postsRemoteChangeNotifications and merge changes explicitly.")
     case .diskFull:
       ErrorAdvice(
         user: "There is no space left on the disk.",
         developer:
-          "Free space and save again: nothing of the failed save was written, and the context keeps its changes.")
+          "Free disk space and save again. The failed save wrote nothing, and the context keeps its changes.")
     case .io:
       ErrorAdvice(
         user: "The disk could not be read or written.",
         developer:
-          "See SQLite's codes and the path; check the disk, then verify the store.")
+          "Check the disk at the path in the error, then verify the store. The error contains SQLite's codes.")
     case .outOfMemory:
       ErrorAdvice(
         user: "There is not enough memory.",
         developer:
-          "Work in smaller portions: fetch in batches, save more often, or raise the process's limit.")
+          "Use smaller batches: set a fetch batch size, save more often, or raise the process's memory limit.")
     case .storeNotFound:
       ErrorAdvice(
         user: "The data was not found.",
         developer:
-          "Check the URL. To make a store where there is none, open it for writing and let its folder exist.")
+          "Check the URL. To create a store, open it for writing in an existing folder.")
     case .alreadyExists:
       ErrorAdvice(
-        user: "Something is there already.",
+        user: "There is already something with this name.",
         developer:
-          "Choose another place, or remove what is there, or close the store that is open under the same URL.")
+          "Choose another location, remove the existing file, or close the store that is open at this URL.")
     case .modelIncompatible:
       ErrorAdvice(
-        user: "The data is of another version of the application.",
+        user: "The data belongs to another version of the application.",
         developer:
-          "Load the model that the store was written with, or one that migrates it; close and open a store that was migrated meanwhile.")
+          "Use the model that the store was written with, or migrate the store. If another process migrated the store, close and reopen it."
+      )
     case .migrationNeeded:
       ErrorAdvice(
-        user: "The data is of an older version and has to be brought up to date.",
+        user: "The data is from an older version and must be updated.",
         developer:
-          "Set shouldMigrateStoreAutomatically and shouldInferMappingModelAutomatically, or give stages, and open the store for writing.")
+          "Set shouldMigrateStoreAutomatically and shouldInferMappingModelAutomatically, or provide stages, and open the store for writing."
+      )
     case .mappingNotInferred:
       ErrorAdvice(
-        user: "The data cannot be brought up to date.",
+        user: "The data cannot be updated.",
         developer:
-          "Follow the advice of each of the error's obstacles: a renaming identifier, a default value, or a custom stage.")
+          "Follow the advice of each of the error's obstacles: set a renaming identifier or a default value, or add a custom stage.")
     case .migrationConstraintViolation:
       ErrorAdvice(
-        user: "The data has doubles that have to be removed first.",
+        user: "The data contains duplicates that must be removed first.",
         developer:
-          "Change or delete the doubles before the migration, or in a custom stage.")
+          "Change or delete the duplicates before the migration or in a custom stage.")
     case .migrationFailed:
       ErrorAdvice(
-        user: "The data could not be brought up to date. It is as it was.",
+        user: "The data could not be updated. It is unchanged.",
         developer:
-          "Read the cause in the description; the store is untouched, so the migration can be tried again.")
+          "See the cause in the description. The store is unchanged, so the migration can be retried.")
     case .storeNewerThanModel:
       ErrorAdvice(
         user: "The data was written by a newer version of the application.",
         developer:
-          "Open it with the newer application; the store is untouched.")
+          "Open the store with the newer application. The store is unchanged.")
     case .unknownModelReference:
       ErrorAdvice(
-        user: "The data cannot be brought up to date.",
+        user: "The data cannot be updated.",
         developer:
-          "Name each version in a stage by a model or a file that exists, and lead a stage from the store's version.")
+          "Specify each version of a stage by a model or an existing file, and add a stage that starts at the store's version.")
     case .modelChecksumMismatch:
       ErrorAdvice(
-        user: "The data cannot be brought up to date.",
+        user: "The data cannot be updated.",
         developer:
-          "A released version of the model was changed: bring it back, and make the change in a new version.")
+          "A released version of the model was changed: restore it, and make the change in a new version.")
     case .backwardMigration:
       ErrorAdvice(
         user: "The data was written by a newer version of the application.",
         developer:
-          "Stages lead from older to newer versions only: open the store with the newer model.")
+          "Stages migrate only from older to newer versions: open the store with the newer model.")
     case .mappingModelMissing:
       ErrorAdvice(
-        user: "The data cannot be brought up to date.",
+        user: "The data cannot be updated.",
         developer:
           "Add a mapping model between the two versions, or a custom stage.")
     case .mappingModelInvalid:
       ErrorAdvice(
-        user: "The data cannot be brought up to date.",
+        user: "The data cannot be updated.",
         developer:
-          "Correct the mapping model as the message says; its names are those of the two models.")
+          "Correct the mapping model as the message says; its names must match the two models.")
     case .requiredValueMissing:
       ErrorAdvice(
-        user: "The data could not be brought up to date: values are missing.",
+        user: "The data could not be updated: values are missing.",
         developer:
-          "Set the named properties in the stage's handler, make them optional, or give them default values.")
+          "Set the listed properties in the stage's handler, make them optional, or give them default values.")
     case .invalidOption:
       ErrorAdvice(
-        user: "The application is set up wrongly.",
+        user: "The application is configured incorrectly.",
         developer:
-          "Correct the option that optionName names; the message has the known options or the expected type.")
+          "Correct the option in optionName. The message lists the valid options or the expected type.")
     case .unknownStoreType:
       ErrorAdvice(
-        user: "The application is set up wrongly.",
+        user: "The application is configured incorrectly.",
         developer:
-          "Register the class of the store's type, or use one of the types in the message.")
+          "Register a class for the store type, or use one of the types in the message.")
     case .noOpenStore:
       ErrorAdvice(
         user: "The data is not open.",
         developer:
-          "Wait for loadPersistentStores() before the first request, keep the container, and make no request after close().")
+          "Wait for loadPersistentStores() before the first request, retain the container, and make no requests after close().")
     case .entityNotInStore:
       ErrorAdvice(
-        user: "The application is set up wrongly.",
+        user: "The application is configured incorrectly.",
         developer:
-          "Open a store whose configuration has the entity, or leave affectedStores out.")
+          "Open a store whose configuration contains the entity, or do not set affectedStores.")
     case .crossStoreRelationship:
       ErrorAdvice(
         user: "The change is not possible.",
         developer:
-          "Objects of different stores cannot refer to each other: assign both to one store, or keep an ID as a value.")
+          "Objects in different stores cannot be related: assign both to one store, or store the ID as a value.")
     case .objectNotFound:
       ErrorAdvice(
-        user: "This is not there, or not any more.",
+        user: "This was not found. It may have been deleted.",
         developer:
-          "Fetch anew; somebody has deleted the object, nothing meets the request, or the ID is one of another store.")
+          "Fetch again. The object was deleted, no object matches the request, or the ID belongs to another store.")
     case .notUnique:
       ErrorAdvice(
-        user: "There are several of these.",
+        user: "There is more than one match.",
         developer:
-          "Narrow the request, declare a uniqueness constraint in the model, or take fetchFirst(_:).")
+          "Narrow the request, declare a uniqueness constraint in the model, or use fetchFirst(_:).")
     case .mergeConflict:
       ErrorAdvice(
-        user: "This was changed elsewhere meanwhile.",
+        user: "This was changed elsewhere in the meantime.",
         developer:
           "Set the context's mergePolicy, or show both sides of mergeConflicts, refresh the objects, and save again.")
     case .constraintConflict:
       ErrorAdvice(
-        user: "There is one like this already.",
+        user: "An item with the same value already exists.",
         developer:
-          "Use another value, delete the other object, or set a mergePolicy that decides; constraintConflicts has the objects.")
+          "Use another value, delete the other object, or set a mergePolicy that resolves the conflict. constraintConflicts contains the objects."
+      )
     case .invalidRequest:
       ErrorAdvice(
         user: "This is not possible.",
         developer:
-          "A mistake in a call: correct it as the message says.")
+          "The call is invalid: correct it as the message says.")
     case .unsupported:
       ErrorAdvice(
         user: "This is not possible here.",
         developer:
-          "The kind of store cannot do it: use an encrypted store, or leave it out.")
+          "This store type does not support the operation: use an encrypted store, or avoid the operation.")
     case .historyNotTracked:
       ErrorAdvice(
-        user: "The record of changes is not kept.",
+        user: "Changes are not recorded.",
         developer:
-          "Set historyTracking of the description before the store is loaded.")
+          "Set the description's historyTracking before the store is loaded.")
     case .historyTokenExpired:
       ErrorAdvice(
-        user: "The record of changes does not reach back far enough.",
+        user: "The history of changes does not go back far enough.",
         developer:
-          "Read all objects anew, and go on from the present token.")
+          "Fetch all objects again, and continue from the current token.")
     case .historyTokenUnknown:
       ErrorAdvice(
-        user: "The record of changes has begun anew.",
+        user: "The history of changes has restarted.",
         developer:
-          "Read all objects anew, and go on from the present token.")
+          "Fetch all objects again, and continue from the current token.")
     case .historyTokenOfOtherStore:
       ErrorAdvice(
-        user: "The record of changes is another one.",
+        user: "The history belongs to other data.",
         developer:
-          "Keep tokens by store, and use one of a store that is open here.")
+          "Save tokens per store, and use a token of a store that is open.")
     case .invalidHistoryToken:
       ErrorAdvice(
-        user: "The place in the record of changes cannot be read.",
+        user: "The position in the history of changes cannot be read.",
         developer:
-          "Read all objects anew, and go on from the present token.")
+          "Fetch all objects again, and continue from the current token.")
     case .historyConsumerBehind:
       ErrorAdvice(
-        user: "The record of changes is still needed.",
+        user: "The history of changes is still needed.",
         developer:
-          "Let the named consumers read on or remove them; forcing the deletion makes them read everything anew.")
+          "Let the listed consumers catch up, or remove them. If you force the deletion, they must fetch everything again.")
     case .queryGenerationExpired:
       ErrorAdvice(
-        user: "What is shown is out of date.",
+        user: "The displayed data is out of date.",
         developer:
-          "Set the context to the newest state (.current), and fetch again.")
+          "Set the context's query generation to .current, and fetch again.")
     case .queryGenerationLost:
       ErrorAdvice(
-        user: "What is shown can no longer be read.",
+        user: "The displayed data can no longer be read.",
         developer:
-          "Set the context to the newest state (.current), and verify the store.")
+          "Set the context's query generation to .current, and verify the store.")
     case .tooManyQueryGenerations:
       ErrorAdvice(
-        user: "Too much is open at once.",
+        user: "Too many views of the data are open.",
         developer:
-          "Let contexts share a token, and let go of tokens that nobody needs.")
+          "Share a token among contexts, and release unused tokens.")
     case .queryGenerationOfOtherStore:
       ErrorAdvice(
         user: "This is not possible.",
         developer:
-          "Take the token from a context of the same coordinator.")
+          "Use a token from a context of the same coordinator.")
     case .nestingTooDeep:
       ErrorAdvice(
         user: "The search is too complicated.",
         developer:
-          "Use IN or one flat AND or OR in place of nested conditions, or split the fetch.")
+          "Use IN or one flat AND or OR instead of nested conditions, or split the fetch.")
     case .cancelled:
       ErrorAdvice(
-        user: "This was cancelled.",
+        user: "This was canceled.",
         developer:
-          "Nothing: a cancellation or a progress handler of yours ended the work, and what it had begun was undone.")
+          "None: the application canceled the operation, and its changes were rolled back.")
     case .internalInconsistency:
       ErrorAdvice(
-        user: "Something went wrong that should not be possible.",
+        user: "An internal error occurred.",
         developer:
-          "A mistake in the library: report the description, which holds no stored value.")
+          "This is a bug in the library: report the description, which contains no stored values.")
     }
   }
 }

@@ -20,32 +20,32 @@ extension StoreError.Reason {
     case .cannotBeMigrated:
       return Parts(
         .modelIncompatible,
-        "The store was written with another model, and this kind of store cannot be migrated. Open it with its own model.")
+        "The store was written with another model, and this store type cannot be migrated. Open it with its own model.")
     case .keepsNoModel:
       return Parts(
         .unknownModelReference,
-        "This kind of store does not keep the model that wrote it: it can take neither stages nor mapping models.")
+        "This store type does not contain the model that wrote it: neither stages nor mapping models can be used.")
     case .backwardMigration:
       return Parts(
         .backwardMigration,
-        "The store has a newer version of the model than the coordinator: stages lead from older versions to newer ones only. Open it with the"
+        "The store has a newer version of the model than the coordinator: stages migrate only from older to newer versions. Open it with the"
           + " newer model.")
-    case .unreadableVersionFile: return Parts(.unknownModelReference, "The file of a model's version cannot be read.")
+    case .unreadableVersionFile: return Parts(.unknownModelReference, "The file of a model version cannot be read.")
     case .stillDiffers(let entities):
       return Parts(
         .migrationFailed,
-        "After its migration the store still differs from the model in \(entities.joined(separator: ", ")). The last step has to lead to the"
+        "After the migration, the store still differs from the model in \(entities.joined(separator: ", ")). The last step must lead to the"
           + " coordinator's model.")
     case .migratedMeanwhile(let versions):
       return Parts(
         .modelIncompatible,
-        "Somebody else has migrated the store to another version of the model\(Self.inBrackets(versions)) since it was opened here."
-          + " Nothing was read or written: close the store and open it anew with that version.")
+        "The store was migrated elsewhere to another version of the model\(Self.inBrackets(versions)) since it was opened here."
+          + " Nothing was read or written: close the store and reopen it with that version.")
     case .newerModel(let versions):
       return Parts(
         .storeNewerThanModel,
-        "The store was migrated to a newer version of the model\(Self.inBrackets(versions)); this program has an older one. The store is"
-          + " untouched: open it with a newer version of the program. If the newest model is meant to equal an older one, give it another"
+        "The store was migrated to a newer version of the model\(Self.inBrackets(versions)); this program has an older version. The store is"
+          + " unchanged: open it with a newer version of the program. If the newest model is intentionally equal to an older one, set another"
           + " version identifier.")
     case .unknownVersion(let version, let model, let known):
       return Parts(
@@ -53,24 +53,24 @@ extension StoreError.Reason {
     case .otherChecksum(let found, let expected):
       return Parts(
         .modelChecksumMismatch,
-        "The model has the checksum \(found), its reference names \(expected). The version was changed after it was"
-          + " released: bring the released one back, and make the change in a new version.")
+        "The model has the checksum \(found), but its reference has \(expected). The version was changed after it was"
+          + " released: restore the released version, and make the change in a new version.")
     case .onlyChecksum(let checksum):
       return Parts(
         .unknownModelReference,
-        "Only the checksum \(checksum) of a version is known, and its model is needed: name the version by its model or its file.")
+        "Only the checksum \(checksum) of a version is known, but its model is needed: specify the version by its model or its file.")
     case .mappingNotInferred(let changes):
-      return about(changes, .mappingNotInferred, "The store cannot follow the model by itself: \(Self.text(changes))")
+      return about(changes, .mappingNotInferred, "The store cannot be migrated automatically: \(Self.text(changes))")
     case .noMappingModel(let changes):
-      return about(changes, .mappingNotInferred, "No mapping model follows from the two models: \(Self.text(changes))")
+      return about(changes, .mappingNotInferred, "No mapping model can be inferred from the two models: \(Self.text(changes))")
     case .noFittingMappingModel(let count, let infersChanges, let changes):
       return about(
         changes, .mappingModelMissing,
-        "None of the \(count) mapping models fits the store's model and the coordinator's, and "
-          + (infersChanges ? "not everything can be inferred: " : "nothing may be inferred: ") + Self.text(changes))
+        "None of the \(count) mapping models matches the store's model and the coordinator's, and "
+          + (infersChanges ? "not everything can be inferred: " : "inference is disabled: ") + Self.text(changes))
     case .mappingDoesNotFit(let issues, let entity, let property):
       return Parts(
-        .mappingModelInvalid, "The mapping model does not fit the models: \(issues.joined(separator: "; ")).", entity: entity,
+        .mappingModelInvalid, "The mapping model does not match the models: \(issues.joined(separator: "; ")).", entity: entity,
         property: property)
     case .violatedUnknownConstraint:
       return Parts(.migrationConstraintViolation, "Stored objects have the same values under a uniqueness constraint.")
@@ -82,43 +82,43 @@ extension StoreError.Reason {
         "The store cannot have the uniqueness constraint over \(properties.joined(separator: ", ")): \(many) the same values as another one."
           + " Change or delete them first, or in a custom migration stage.",
         entity: entity, property: properties.count == 1 ? properties.first : nil)
-    case .migrationFailed(let cause): return Parts(.migrationFailed, "The migration failed, and the store is as it was: \(cause)")
-    case .migrationCancelled: return Parts(.cancelled, "The migration was cancelled; the store is as it was.")
+    case .migrationFailed(let cause): return Parts(.migrationFailed, "The migration failed; the store is unchanged: \(cause)")
+    case .migrationCancelled: return Parts(.cancelled, "The migration was canceled; the store is unchanged.")
     case .stageFailed(let label):
-      return Parts(.migrationFailed, "The stage “\(label)” failed; the store is as it was before the migration.")
+      return Parts(.migrationFailed, "The stage “\(label)” failed; the store is unchanged.")
     case .missingValues(let stage, let missing):
       let places = missing.map { "“\($0.entity).\($0.property)” of \($0.count) object\($0.count == 1 ? "" : "s")" }
       return Parts(
         .requiredValueMissing,
-        "After the stage “\(stage)” required values are missing: \(places.joined(separator: ", ")). Set them in the stage's handler, make the"
+        "After the stage “\(stage)”, required values are missing: \(places.joined(separator: ", ")). Set them in the stage's handler, make the"
           + " properties optional, or give the attributes default values.",
         entity: missing.first?.entity, property: missing.first?.property)
     case .madeAbstract(let entity, let count):
       return Parts(
         .migrationFailed,
-        "“\(entity)” was made abstract, but the store has \(Self.objects(count)) of it, and not of an entity below it. Keep the entity, or turn"
-          + " the objects into ones of a subentity in a custom migration stage.", entity: entity)
+        "“\(entity)” was made abstract, but the store has \(Self.objects(count)) of exactly this entity. Keep it concrete, or convert"
+          + " the objects to a subentity in a custom migration stage.", entity: entity)
     case .leftOutOfConfiguration(let entity, let count):
       return Parts(
         .migrationFailed,
-        "The store holds \(Self.objects(count)) of “\(entity)”, which its configuration does not have. Copy them into the store that holds"
-          + " the entity now, and delete them here; or open the store with a configuration that has the entity.", entity: entity)
+        "The store contains \(Self.objects(count)) of “\(entity)”, which is not in its configuration. Copy them into the store that contains"
+          + " the entity now, and delete them here; or open the store with a configuration that contains the entity.", entity: entity)
     case .severalOfToOne(let entity, let property, let count):
       return Parts(
         .migrationFailed,
-        "\(Self.objects(count)) of “\(entity)” would have more than one object in “\(property)”, which is to-one now. Keep the relationship"
-          + " to-many, or choose which object stays in a custom migration stage.", entity: entity, property: property)
+        "\(Self.objects(count)) of “\(entity)” would have more than one object in “\(property)”, which is now to-one. Keep the relationship"
+          + " to-many, or choose the object to keep in a custom migration stage.", entity: entity, property: property)
     case .contradictingInverse(let entity, let property, let count):
       return Parts(
         .migrationFailed,
         "\(Self.objects(count)) of “\(entity)” would have more than one object in “\(property)”: its stored links and those of its new inverse"
-          + " contradict each other. Give the new relationship another name, and set it in a custom migration stage.", entity: entity,
+          + " contradict each other. Rename the new relationship, and set it in a custom migration stage.", entity: entity,
         property: property)
     case .unconvertible(let entity, let property, let type, let count):
       return Parts(
         .migrationFailed,
         "\(Self.objects(count)) of “\(entity)” \(count == 1 ? "has" : "have") a value in “\(property)” that the type \(type) cannot hold."
-          + " Keep the older type, or give the new attribute another name and fill it in a custom migration stage.", entity: entity,
+          + " Keep the old type, or rename the new attribute and set it in a custom migration stage.", entity: entity,
         property: property)
     case .stageWithinVersion(let label):
       return Parts(.invalidRequest, "The stage “\(label)” begins and ends with the same version of the model.")
@@ -130,24 +130,24 @@ extension StoreError.Reason {
     case .noStages(let from, let to):
       return Parts(
         .unknownModelReference,
-        "No stages lead from the version \(from) to the coordinator's model (\(to)): add one, or name the model in the last.")
+        "No stages lead from the version \(from) to the coordinator's model (\(to)): add a stage, or specify the model in the last one.")
     case .onlyChecksumAtStage(let checksum, let stage):
       return Parts(
         .unknownModelReference,
-        "Only the checksum \(checksum) of a version is known, and “\(stage)” leads to it: name the version by its model or its file.")
+        "Only the checksum \(checksum) of a version is known, but “\(stage)” leads to it: specify the version by its model or its file.")
     case .versionInNoStage(let checksum, let changes):
       return Parts(
         .unknownModelReference,
-        "The store's version of the model (\(checksum)) is in no stage, and it cannot be brought to one by inference: \(Self.text(changes))"
+        "The store's version of the model (\(checksum)) is not in any stage, and it cannot be migrated to one by inference: \(Self.text(changes))"
       )
     case .noNewerEntity(let name):
       return Parts(
-        .invalidRequest, "No entity of the newer model was “\(name)”: go through its objects with forEachSource and insert the newer ones.",
+        .invalidRequest, "No entity of the newer model was “\(name)”: iterate over its objects with forEachSource and insert new objects.",
         entity: name)
     case .noPolicyFunction(let name, let policy):
       return Parts(.mappingModelInvalid, "The policy \(policy) has no function “\(name)”: override value(ofFunction:arguments:manager:).")
     case .noManagerFunction(let name, let known):
-      return Parts(.mappingModelInvalid, "The manager has no function “\(name)” of such arguments; there is \(known).")
+      return Parts(.mappingModelInvalid, "The manager has no function “\(name)” with these arguments; available: \(known).")
     case .noEntityMapping(let name, let known):
       return Parts(.mappingModelInvalid, "There is no entity mapping “\(name)”; there are \(known).")
     case .noRelationship(let entity, let property):
@@ -157,7 +157,7 @@ extension StoreError.Reason {
   }
 
   private static let nothingInferredSentence =
-    "The description forbids to infer what to do (shouldInferMappingModelAutomatically), and names no steps of a migration."
+    "The description disables inference (shouldInferMappingModelAutomatically) and specifies no migration steps."
 
   /// Returns the parts of an error about changes that prevent a migration. The first change determines the entity and property.
   private func about(_ changes: [ModelChange], _ code: StoreError.Code, _ text: String) -> StoreError.Parts {

@@ -9,7 +9,7 @@ struct EnvironmentLog: Sendable, Equatable {
   /// The setting that the process started with.
   static let current: EnvironmentLog = {
     let (log, unknown) = EnvironmentLog.parse(ProcessInfo.processInfo.environment[variable] ?? "")
-    for word in unknown { write("\(variable): “\(word.prefix(40))” is not known; sql and migration are, parted by a comma") }
+    for word in unknown { write("\(variable): “\(word.prefix(40))” is unknown; use sql and migration, separated by a comma") }
     return log
   }()
 

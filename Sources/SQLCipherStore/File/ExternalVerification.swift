@@ -37,7 +37,7 @@ struct ExternalVerification {
     for name in files.subtracting(known).sorted() {
       findings.append(StoreFinding(.leftOver, "the file \(name) in \(folder.path) belongs to no value; sweeping removes it"))
     }
-    for name in foreign { findings.append(StoreFinding(.leftOver, "“\(name)” in \(folder.path) is no file of the store")) }
+    for name in foreign { findings.append(StoreFinding(.leftOver, "“\(name)” in \(folder.path) does not belong to the store")) }
   }
 
   private mutating func record(_ damage: String) { findings.append(StoreFinding(.damage, damage)) }

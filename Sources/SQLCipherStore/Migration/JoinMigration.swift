@@ -22,7 +22,7 @@ struct JoinMigration {
   /// Returns the steps that create the table, or add its missing columns.
   func makingSteps(_ text: () throws -> String) throws -> [MigrationStep] {
     guard isAltered else {
-      let what = "make the table “\(layout.name)”\(reused == nil ? "" : " anew") for \(layout.entity).\(layout.property)"
+      let what = "\(reused == nil ? "create" : "rebuild") the table “\(layout.name)” for \(layout.entity).\(layout.property)"
       return [MigrationStep(summary: what, work: .schema([try text()]))]
     }
     return try added.map { column in

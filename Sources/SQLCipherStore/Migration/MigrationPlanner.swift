@@ -196,7 +196,7 @@ struct MigrationPlanner {
     }
     steps += copying
     if let step, step.handler != nil { steps.append(MigrationStep(summary: "run the stage “\(step.name)”", work: .handler(step))) }
-    steps.append(MigrationStep(summary: "drop the indexes that are no longer wanted", work: .dropIndexes))
+    steps.append(MigrationStep(summary: "drop the indexes that are no longer needed", work: .dropIndexes))
     steps += changing + (keepsOlder ? [] : map.removedLinkSteps()) + ending
     steps.append(MigrationStep(summary: "make the indexes", work: .makeAuxiliaries))
     let replaced =

@@ -8,7 +8,7 @@ extension TableMigration {
   /// - Parameter text: Returns the statement that creates a table of the newer schema with its working name.
   func makingSteps(_ text: () throws -> String) throws -> [MigrationStep] {
     guard mode == .alter else {
-      let why = mode == .rebuild ? "make the table “\(name)” anew" : "make the table “\(name)”"
+      let why = mode == .rebuild ? "rebuild the table “\(name)”" : "create the table “\(name)”"
       return [MigrationStep(summary: why, work: .schema([try text()]))]
     }
     let layout = layout

@@ -132,7 +132,7 @@ extension WriteTransaction {
       let place = allocated.firstIndex { $0.upperBound >= keys.lowerBound } ?? allocated.count
       guard place < allocated.count, allocated[place].lowerBound <= keys.upperBound else { return allocated.insert(keys, at: place) }
       let end = allocated[place...].firstIndex { $0.lowerBound > keys.upperBound } ?? allocated.count
-      for range in allocated[place..<end] { checkInvariant(!range.overlaps(keys), "keys \(keys) are handed out again: \(range) were") }
+      for range in allocated[place..<end] { checkInvariant(!range.overlaps(keys), "keys \(keys) are allocated again: \(range) were") }
       allocated.replaceSubrange(
         place..<end, with: [min(keys.lowerBound, allocated[place].lowerBound)..<max(keys.upperBound, allocated[end - 1].upperBound)])
     }
@@ -142,7 +142,7 @@ extension WriteTransaction {
       checkInvariant(next >= 0 && next <= end && end <= RowKey.maximum + 1, "a block from \(next) to \(end)")
       checkInvariant((KeyAllocator.firstBlock...KeyAllocator.largestBlock).contains(size), "the next block has \(size) keys")
       let first = allocated.last?.upperBound ?? 1
-      checkInvariant(floor >= first, "keys below \(first) are handed out, and the floor is \(floor)")
+      checkInvariant(floor >= first, "keys below \(first) are allocated, but the lower bound is \(floor)")
     }
   }
 #endif

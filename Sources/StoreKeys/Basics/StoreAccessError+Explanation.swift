@@ -34,9 +34,9 @@ extension StoreAccessError {
     case 0: return nil
     case EACCES: return "\(reasonText) (\(systemMessage)); check the owner and the mode of the file and of its folder"
     case ENOTDIR: return "a part of the path is not a folder (\(systemMessage))"
-    case ELOOP: return "a symbolic link is in the way, or the path leads through too many of them (\(systemMessage))"
+    case ELOOP: return "the path is a symbolic link or contains too many of them (\(systemMessage))"
     case ENAMETOOLONG: return "the name or the path is too long for the file system (\(systemMessage)); shorten it"
-    case EDQUOT: return "the disk quota is used up (\(systemMessage)); remove files, or have the quota raised"
+    case EDQUOT: return "the disk quota is used up (\(systemMessage)); remove files, or raise the quota"
     case EMFILE: return "the process has too many files open (\(systemMessage)); close some, or raise its limit (ulimit -n)"
     case ENFILE: return "the system has too many files open (\(systemMessage)); close some, or raise its limit (fs.file-max)"
     default:
@@ -57,53 +57,54 @@ extension StoreAccessError {
     case .invalidKey(.parameters(let parameter)): "the key cannot be used: \(parameter.reasonText)"
     case .wrongKey: "the key opens none of the store's key slots"
     case .keyFileMissing:
-      "the key file beside the store is missing; restore it from a backup, without it the store cannot be opened; a file that never had one is no store, or one of another kind of key"
+      "the store's key file is missing; restore it from a backup, the store cannot be opened without it; a file that never had one is not a store, or uses another kind of key"
     case .keyFileCorrupt(let what): "the key file is damaged (\(what.reasonText)); restore it from a backup"
-    case .keyFileExists: "a key file without a store stands here already; move it away before creating a store of this name"
+    case .keyFileExists: "a key file without a store already exists here; move it before creating a store with this name"
     case .keyFileOutdated:
-      "the key file belongs to another state of the store: its data key is not the one that the store was last encrypted with; put back the key file that was written with this state of the store, or a backup of the store with the key file that belongs to it; if neither was exchanged, the beginning of the store is damaged"
+      "the key file does not match the store: the store was last encrypted with another data key; restore the matching key file, or restore the store and its key file from the same backup; if neither was replaced, the beginning of the store is damaged"
     case .keyProviderFailed: "the key provider failed" + (underlying.map { ": \(type(of: $0))" } ?? "")
     case .keyWorkExceeded(let slot, let needed, false):
-      "the key opens none of the slots that were tried, and key slot \(slot) takes more work than is spent on a key file unasked: if you trust the file, allow a key work of \(needed) (keyWorkLimit, --key-work)"
+      "the key opens none of the slots that were tried, and key slot \(slot) exceeds the limit of key derivation work: if you trust the file, allow a key work of \(needed) (keyWorkLimit, --key-work)"
     case .keyWorkExceeded(let slot, let needed, true):
-      "key slot \(slot) would take more work than opening spends on a key file unasked: allow a key work of \(needed) (keyWorkLimit, --key-work) here and wherever the store is opened, or choose a cheaper derivation"
-    case .lastSlot: "the last key slot cannot be removed, the store could never be opened again"
+      "key slot \(slot) would exceed the limit of key derivation work: allow a key work of \(needed) (keyWorkLimit, --key-work) here and wherever the store is opened, or choose a cheaper key derivation"
+    case .lastSlot: "the last key slot cannot be removed: the store could never be opened again"
     case .unknownSlot: "there is no such key slot"
     case .noSuchFile: "there is no such file"
-    case .fileExists: "the file exists already and is not overwritten"
+    case .fileExists: "the file already exists and is not overwritten"
     case .notEncrypted: "the file is a plain SQLite database, not an encrypted store"
-    case .notAStore(.empty): "the file has no bytes, it is not a store"
+    case .notAStore(.empty): "the file is empty, not a store"
     case .notAStore(.stub): "the file is too short to be a store"
     case .notAStore(.notARegularFile): "not a regular file"
-    case .unreadableStore: "the key does not fit the file: either the key is wrong or the file is damaged, which cannot be told apart here"
-    case .otherFormat(let format): "the key opens the file in another format than the one that was given: open it as \(format)"
+    case .unreadableStore:
+      "the key does not fit the file: either the key is wrong or the file is damaged; without a key file the two cannot be distinguished"
+    case .otherFormat(let format): "the key opens the file in another format than the given one: open it as \(format)"
     case .storeCorrupt(.pageMAC): "the store is damaged or was changed: a page fails its authentication"
-    case .storeCorrupt(.structure): "the store is damaged: its pages do not make a database"
-    case .storeCorrupt(.wal): "the write-ahead log beside the store is damaged or belongs to another store"
+    case .storeCorrupt(.structure): "the store is damaged: its pages are not a valid database"
+    case .storeCorrupt(.wal): "the store's write-ahead log is damaged or belongs to another store"
     case .storeCorrupt(.externalFile):
-      "the file of a large value is damaged, was changed, or belongs to another value or store; restore it from a backup, or set the value anew"
-    case .storeCorrupt(.value): "what is stored of a property is no value of its type; verify the store"
+      "the file of a large value is damaged, was changed, or belongs to another value or store; restore it from a backup, or set the value again"
+    case .storeCorrupt(.value): "a stored value does not have its property's type; verify the store"
     case .externalDataMissing:
-      "the file of a large value is not beside the store: either the value was replaced or deleted since it was read, or the file was lost; verify the store"
+      "the file of a large value is missing: either the value was replaced or deleted since it was read, or the file was lost; verify the store"
     case .unsupportedFormat(let what): "the store's format is not supported: \(what.reasonText)"
     case .busy:
-      "the store is in use: by another container, context or connection of this process, or by another process; wait until it has ended its work, or close it, and try again"
-    case .exchanged: "another process has replaced, rotated or removed the store meanwhile; open it again"
-    case .readOnly: "the store, its folder or its file system can only be read"
+      "the store is in use: by another container, context or connection of this process, or by another process; wait until it has finished, or close it, and try again"
+    case .exchanged: "another process has replaced, rotated or removed the store in the meantime; open it again"
+    case .readOnly: "the store, its folder or its file system is read-only"
     case .readOnlyLog:
-      "the store has a write-ahead log or a journal, and its folder can only be read; copy the store with everything beside it to a folder of your own, or open it once where it can be written"
+      "the store has a write-ahead log or a journal, and its folder is read-only; copy the store with all its files to a writable folder, or open it once where it is writable"
     case .permissionDenied: "no permission"
-    case .notWatchable(let reason): "what others write to the store cannot be heard of: \(reason.rawValue)"
+    case .notWatchable(let reason): "remote changes of the store cannot be observed: \(reason.rawValue)"
     case .diskFull: "no space is left on the disk"
     case .insufficientDiskSpace(let needed, let available):
-      "the work needs \(needed) bytes of free space on the disk, which has \(available); nothing was changed; make room and try again"
+      "the operation needs \(needed) bytes of free disk space, and \(available) are available; nothing was changed; free space and try again"
     case .io(let number): number == 0 ? "input or output failed" : "input or output failed: \(String(cString: strerror(number)))"
     case .outOfMemory: "out of memory"
     case .cancelled: "cancelled"
     case .constraint: "a constraint of the database failed"
     case .sql(let message): message
     case .misuse(let misuse): misuse.rawValue
-    case .tooComplex: "a statement is more than this version of SQLCipher takes"
+    case .tooComplex: "a statement exceeds a limit of this version of SQLCipher"
     case .noSuchTable(let name): "no such table: \(name)"
     case .closed: "the store is closed"
     }

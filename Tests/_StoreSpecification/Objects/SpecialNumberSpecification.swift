@@ -127,7 +127,7 @@ public final class SpecialNumberSpecification: ObjectSpecification {
         XCTAssertEqual(
           "\(error)", "Sale.\(key): is not a number (NaN), which no store keeps; set a number, or nil if the attribute is optional")
         XCTAssertEqual(error.localizedDescription, "\(key): The value is not a number.")
-        XCTAssertFalse(((error as? any LocalizedError)?.recoverySuggestion ?? "").contains("application has written"), key)
+        XCTAssertFalse(((error as? any LocalizedError)?.recoverySuggestion ?? "").contains("application provides"), key)
       }
       context.delete(sale)
     }

@@ -262,7 +262,7 @@ public final class AggregateSpecification: StoreSpecification {
     XCTAssertEqual(try value("min(title)", as: .string), .text("a"))
     XCTAssertThrowsError(try value("sum(pages) * 10000", as: .integer16)) {
       XCTAssertEqual(
-        ($0 as? StoreError)?.message, "A value of “v” does not fit in the result type Integer 16: choose a greater one.")
+        ($0 as? StoreError)?.message, "A value of “v” does not fit in the result type Integer 16: choose a larger type.")
     }
     XCTAssertThrowsError(try value("average(rating)", as: .string)) {
       XCTAssertEqual(
@@ -290,7 +290,7 @@ public final class AggregateSpecification: StoreSpecification {
     }
     XCTAssertThrowsError(try value("average(pages) * 100000", as: .integer16)) {
       XCTAssertEqual(
-        ($0 as? StoreError)?.message, "A value of “v” does not fit in the result type Integer 16: choose a greater one.")
+        ($0 as? StoreError)?.message, "A value of “v” does not fit in the result type Integer 16: choose a larger type.")
     }
     XCTAssertThrowsError(try value("average(rating) * 1e300", as: .integer64))
     // With groups, too.
@@ -381,7 +381,7 @@ public final class AggregateSpecification: StoreSpecification {
       ),
       (
         "count(*) AS n, sum(pages) AS n",
-        "A second property named n is not supported here. Give each property of a dictionary a name of its own."
+        "A second property named n is not supported here. Give each property of a dictionary a different name."
       ),
       ("{1, 2} AS l", "The list l is not supported here. Fetch one value of each object or group."),
       ("nothing + 1 AS n", "The entity Book has no property named nothing."),
@@ -400,7 +400,8 @@ public final class AggregateSpecification: StoreSpecification {
     XCTAssertThrowsError(try open.dictionaries(having)) {
       XCTAssertEqual(
         "\($0)",
-        "A havingPredicate without groups is not supported here. Set propertiesToGroupBy, or make it a condition on objects in predicate.")
+        "A havingPredicate without groups is not supported here. Set propertiesToGroupBy, or move it to a condition on objects in predicate."
+      )
     }
   }
 }

@@ -330,7 +330,7 @@ public final class GroupingSpecification: StoreSpecification {
       ),
       (
         try fetch("count(*)", by: "tags"),
-        "The to-many relationship tags of Book stands where one value is needed. Use ANY, ALL or NONE before the path, or @count behind it."
+        "The to-many relationship tags of Book is used as a single value. Use ANY, ALL or NONE before the path, or @count after it."
       ),
     ] {
       XCTAssertThrowsError(try open.dictionaries(specification), message) { XCTAssertEqual("\($0)", message) }

@@ -26,6 +26,6 @@ struct UnknownRequestError: LocalizedError, NumberedError {
   let type: String
   var number: Int { NSPersistentStoreUnsupportedRequestTypeError }
   var errorDescription: String? {
-    "contexts execute batch requests, asynchronous fetches and requests for histories, and \(type) is none of them"
+    "contexts execute batch requests, asynchronous fetches and history requests, not \(type)"
   }
 }

@@ -179,13 +179,13 @@ enum MappingModelError: LocalizedError, NumberedError {
   var errorDescription: String? {
     switch self {
     case .sourceExpression(let mapping):
-      "the source expression of the entity mapping “\(mapping)” is none that chooses objects; write FUNCTION($manager, \"fetchRequestForSourceEntityNamed:predicateString:\", entity, condition)"
-    case .propertyWithoutName(let mapping): "a property mapping of the entity mapping “\(mapping)” has no name; set it"
+      "the source expression of the entity mapping “\(mapping)” does not select objects; write FUNCTION($manager, \"fetchRequestForSourceEntityNamed:predicateString:\", entity, condition)"
+    case .propertyWithoutName(let mapping): "a property mapping of the entity mapping “\(mapping)” has no name; set one"
     case .policy(let name, let mapping):
-      "there is no class \(name) below NSEntityMigrationPolicy, which the entity mapping “\(mapping)” names; write the module before it, as NSStringFromClass does"
+      "the entity mapping “\(mapping)” names \(name), which is not a subclass of NSEntityMigrationPolicy; prefix the module, as NSStringFromClass does"
     case .otherSourceModel(let path):
-      "the store \(path) was not written with the source model of the migration manager; make the manager with the store's own model"
-    case .notMigrating: "no migration is under way; ask the manager in the functions of an NSEntityMigrationPolicy"
+      "the store \(path) was not written with the source model of the migration manager; create the manager with the store's own model"
+    case .notMigrating: "no migration is in progress; use the manager in methods of an NSEntityMigrationPolicy"
     }
   }
 }

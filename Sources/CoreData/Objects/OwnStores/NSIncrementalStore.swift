@@ -197,11 +197,11 @@ enum IncrementalStoreError: LocalizedError, NumberedError {
   var errorDescription: String? {
     switch self {
     case .noClass(let type):
-      "the class registered for stores of the type \(type) is not below NSIncrementalStore or NSAtomicStore, or there is none"
-    case .notOverridden(let function, let type): "\(type) has no \(function) of its own, which it needs; override it"
-    case .noIdentifier(let type): "loadMetadata() of \(type) has set no identifier; set metadata with a text under NSStoreUUIDKey"
-    case .otherAnswer(let type, let asked): "\(type) has answered with something else than \(asked)"
-    case .otherCount(let type, let asked, let given): "\(type) was asked for \(asked) permanent IDs and has given \(given)"
+      "no subclass of NSIncrementalStore or NSAtomicStore is registered for the store type \(type)"
+    case .notOverridden(let function, let type): "\(type) must implement \(function); override it"
+    case .noIdentifier(let type): "loadMetadata() of \(type) has not set an identifier; set metadata with a string for NSStoreUUIDKey"
+    case .otherAnswer(let type, let asked): "\(type) returned something other than \(asked)"
+    case .otherCount(let type, let asked, let given): "\(type) was asked for \(asked) permanent IDs and returned \(given)"
     case .notOpen(let type): "the store of the class \(type) is not open; add one of its type to the coordinator"
     case .noPlace(let type): "the description of the store of the type \(type) has no URL; set one"
     }

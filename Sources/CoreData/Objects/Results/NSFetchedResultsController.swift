@@ -64,7 +64,7 @@ open class NSFetchedResultsController<ResultType>: NSObject {
     if let object = core.object(at: indexPath) as? ResultType { return object }
     if let object = core.noObject(at: indexPath) as? ResultType { return object }
     // A result type that does not match the fetched class is a programming error, as on Apple's systems.
-    preconditionFailure("the results of “\(fetchRequest.entityName ?? "")” are no objects of \(ResultType.self)")
+    preconditionFailure("the results of “\(fetchRequest.entityName ?? "")” are not objects of \(ResultType.self)")
   }
 
   /// Returns the index path of an object; nil if it is not a result.

@@ -148,5 +148,5 @@ extension ResultsCore: FetchedResultsControllerDelegate {
 struct MissingResultError: LocalizedError {
   let entity: String
   let place: String
-  var errorDescription: String? { "there is no result of “\(entity)” at \(place); ask the sections how many there are" }
+  var errorDescription: String? { "there is no result of “\(entity)” at \(place); see the sections for the valid indexes" }
 }
