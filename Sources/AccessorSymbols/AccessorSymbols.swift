@@ -1,10 +1,10 @@
 // AccessorSymbols: the symbols of `@NSManaged` declarations in Swift sources, by which their accessors are found.
 //
-// The floors, from the bottom up:
+// The layers, from the bottom up:
 //
 //   Mangling     symbols of members and their types
-//   Scanning     what Swift sources declare
-//   Resolution   written types as those of modules
+//   Scanning     declarations in Swift sources
+//   Resolution   resolving written types to those of modules
 //   Accessors    the accessors that a module needs
-//   Emission     these as Swift
-//   Porting      what has to change in sources before they compile on Linux
+//   Emission     generating Swift for them
+//   Porting      changes that sources need to compile on Linux

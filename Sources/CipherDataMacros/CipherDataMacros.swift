@@ -1,6 +1,6 @@
 // CipherDataMacros: the macros of the trait Macros, which turn annotated classes into entities.
 //
-// The floors, from the bottom up:
+// The layers, from the bottom up:
 //
-//   Shapes       what an annotated class and its properties say
+//   Shapes       parsing annotated classes and their properties
 //   (the root)   the macros

@@ -1,13 +1,13 @@
-// CoreData: Core Data's own names over this library, for sources that import CoreData, on systems where that framework is not.
+// CoreData: Core Data's names over this library, for sources that import CoreData on systems without the framework.
 //
-// The floors, from the bottom up:
+// The layers, from the bottom up:
 //
-//   Basics         errors as NSError, and what Foundation lacks on Linux
+//   Basics         errors as NSError, and Foundation API that is missing on Linux
 //   Transforming   values of transformable attributes as bytes
-//   Stores         what stores are and how they are opened
-//   Objects        models, requests, objects, contexts, coordinators, stores, migrations, results, histories and notifications, each of which names the others
+//   Stores         store types and options
+//   Objects        models, requests, objects, contexts, coordinators, stores, migrations, results, histories and notifications, which refer to each other
 //   Container      a model with its stores and contexts
-//   Absent         what is not there, with what to do instead
+//   Absent         API that does not exist here, with alternatives
 
 // Core Data re-exports Foundation on Apple's systems.
 @_exported public import Foundation

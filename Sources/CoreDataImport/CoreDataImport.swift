@@ -1,10 +1,10 @@
-// CoreDataImport: stores that Core Data wrote, read into encrypted ones.
+// CoreDataImport: reading stores of Core Data into encrypted stores.
 //
-// The floors, from the bottom up:
+// The layers, from the bottom up:
 //
-//   Basics       a recognised store, the options of its import, and what can go wrong
+//   Basics       a recognized store, import options, and errors
 //   Source       the file: its tables and metadata
-//   Layout       where Core Data and the encrypted Core Data store keep what a model describes
+//   Layout       the tables of Core Data and of the encrypted Core Data store
 //   Reading      rows, links and values
-//   Import       rows into a new store
+//   Import       writing rows into a new store
 //   (the root)   opening and importing

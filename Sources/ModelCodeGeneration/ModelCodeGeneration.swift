@@ -1,9 +1,9 @@
-// ModelCodeGeneration: typed Swift classes out of a model.
+// ModelCodeGeneration: generating typed Swift classes from a model.
 //
-// The floors, from the bottom up:
+// The layers, from the bottom up:
 //
-//   Text            Swift as text, and what it is to look like
-//   Configuration   the file by which a target names its models
-//   Plans           which classes, fields and types there will be
-//   Emitters        plans as Swift
+//   Text            writing Swift source text, and its options
+//   Configuration   the file in which a target names its models
+//   Plans           planning classes, fields and types
+//   Emitters        writing plans as Swift
 //   (the root)      all files of a model

@@ -1,16 +1,16 @@
-// ObjectModel: entities and their properties: described, read from files, validated, and frozen into numbers.
+// ObjectModel: entities and properties: descriptions, model files, validation, and the compiled model.
 //
-// The floors, from the bottom up:
+// The layers, from the bottom up:
 //
-//   Advice        what errors tell an application's user and its developer
-//   Values        the types of attributes, and stored values
-//   Description   models, entities and properties as they are declared
-//   ModelFile     models as files, and in versions
-//   Derivation    what derived attributes are computed with
-//   Validation    the rules that models and values must keep
-//   Compiled      a valid model in numbers, and the hashes of its entities
-//   Conversion    values of applications as stored values, and back
-//   Identity      the identifiers of objects
-//   Difference    models compared and merged
-//   Printing      models as text and as diagrams
+//   Advice        advice in errors for users and developers
+//   Values        attribute types and stored values
+//   Description   models, entities and properties as declared
+//   ModelFile     model files and their versions
+//   Derivation    expressions of derived attributes
+//   Validation    rules for models and values
+//   Compiled      valid models with numbered entities and properties, and version hashes
+//   Conversion    conversion between an application's values and stored values
+//   Identity      object identifiers
+//   Difference    comparing and merging models
+//   Printing      models as text and diagrams
 //   Builder       models written in Swift

@@ -1,15 +1,15 @@
 // ObjectQuery: fetch requests and predicates: as values, as text, resolved against a model, evaluated in memory.
 //
-// The floors, from the bottom up:
+// The layers, from the bottom up:
 //
 //   Predicate    predicates and expressions as values
-//   Text         how texts are folded, matched and searched
-//   Values       values compared and cast
+//   Text         folding, matching and searching text
+//   Values       comparing and casting values
 //   Request      fetch requests as values
-//   Format       predicates read from text and written as text
-//   Resolved     predicates and requests with the numbers of a model in place of names
-//   Evaluation   the meaning of resolved predicates, in memory
-//   Resolution   from names to the numbers of a model, and what follows from them
-//   Filtering    predicates asked about objects and dictionaries
-//   Coding       predicates and requests as bytes
+//   Format       parsing and printing predicates
+//   Resolved     predicates and requests with a model's numbers instead of names
+//   Evaluation   in-memory evaluation of resolved predicates
+//   Resolution   resolving names to numbers of a model
+//   Filtering    evaluating predicates on objects and dictionaries
+//   Coding       encoding and decoding predicates and requests
 //   Typed        requests written with key paths of classes

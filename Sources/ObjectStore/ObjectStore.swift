@@ -1,16 +1,16 @@
-// ObjectStore: the contract between contexts and stores, rows, the coordinator of stores, and the store in memory.
+// ObjectStore: the protocol between contexts and stores, rows, the coordinator of stores, and the in-memory store.
 //
-// The floors, from the bottom up:
+// The layers, from the bottom up:
 //
-//   Rows          rows as images, large values, and the errors that name rows
-//   Requests      what is asked of stores for single objects: saves, and what goes with every request
-//   Batch         batch requests, and what they have changed
-//   History       what transactions have done, as records
-//   Contract      what a store is told and has to do
-//   Evaluation    requests answered by evaluation in memory, for stores that have nothing better
+//   Rows          row images, large values, and errors about rows
+//   Requests      requests for single objects, such as saves, and their context
+//   Batch         batch requests and their results
+//   History       records of transactions
+//   Contract      what a store must implement
+//   Evaluation    in-memory evaluation of requests for stores without their own
 //   Derivation    derived attributes of such stores
-//   InMemory      the store in memory
-//   Coordinator   the open stores of a model, their row caches, and what they have committed
-//   Histories     what the histories of stores tell applications, and what others commit
-//   Files         stores copied, replaced and removed through their coordinator
-//   Migration     stores migrated through their coordinator
+//   InMemory      the in-memory store
+//   Coordinator   open stores of a model, row caches, and published changes
+//   Histories     reading the history, and commits of other processes
+//   Files         copying, replacing and removing stores through the coordinator
+//   Migration     migrating stores through the coordinator

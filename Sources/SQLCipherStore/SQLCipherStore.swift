@@ -1,23 +1,23 @@
-// SQLCipherStore: the store in an encrypted database: its tables, the SQL over them, fetching, saving, batches, migration.
+// SQLCipherStore: the encrypted store: tables, SQL, fetching, saving, batch requests, migration.
 //
-// The floors, from the bottom up:
+// The layers, from the bottom up:
 //
-//   Basics         pieces of SQL, functions, values in statements; errors of connections as those of stores
-//   Schema         where everything of a model lies in the file, and the statements over each table
-//   Queries        predicates and whole fetches as SQL
-//   Transactions   snapshots and write transactions as values, and keys for new rows
-//   External       large values in files beside the database
-//   Rows           rows read into images and written out of them
-//   Derivation     derived attributes: noted by triggers, computed before the commit
-//   History        what transactions write to the history
-//   Definition     tables, indexes, triggers and views: made, and brought in step
-//   Engine         an open store, and who takes part in its transactions
+//   Basics         SQL fragments, SQL functions, bound values; mapping of connection errors
+//   Schema         the tables of a model, and the statements of each table
+//   Queries        predicates and fetches as SQL
+//   Transactions   snapshots and write transactions as values; keys for new rows
+//   External       large values in files outside the database
+//   Rows           reading and writing row images
+//   Derivation     derived attributes: recorded by triggers, computed before the commit
+//   History        writing transactions to the history
+//   Definition     creating and updating tables, indexes, triggers and views
+//   Engine         an open store, and the participants of its transactions
 //   Fetch          fetches, faults and members
-//   Save           one save, from its statements to its end
+//   Save           one save, from its first statement to its end
 //   Batch          batch requests as statements about sets of rows
-//   Explain        how a fetch would be answered
-//   Store          the contract's requests, answered by an engine
+//   Explain        explanations of fetches
+//   Store          the store protocol's requests
 //   Transfer       rows of other kinds of stores
-//   Migration      from an older model to a newer one
-//   File           a store's file without a coordinator: copies, checks, keys, figures
-//   (the root)     opening, and what a description says to it
+//   Migration      migration to another version of the model
+//   File           a store's file without a coordinator: copies, verification, keys, statistics
+//   (the root)     opening stores, and options

@@ -1,8 +1,8 @@
-// StoreFiles: a store as files: what stands beside its database, and how all of it is written, replaced and removed; it knows no SQLite.
+// StoreFiles: a store's files besides its database, and how all of them are written, replaced and removed; does not use SQLite.
 //
-// The floors, from the bottom up:
+// The layers, from the bottom up:
 //
-//   Files         one file: whose it is, whether it is the same, exclusive creation, syncing; the key file and the log as files
-//   Notices       the file that each commit touches, and the thread that waits for what is written to stores
-//   LargeValues   the folder of a store's large values, encrypted file by file
-//   (the root)    whole stores: replaced as one, or removed
+//   Files         single files: owner, identity, exclusive creation, syncing; the key file and the log as files
+//   Notices       the file that each commit touches, and the thread that watches stores
+//   LargeValues   the folder of a store's large values, each encrypted in its own file
+//   (the root)    replacing and removing whole stores

@@ -1,9 +1,9 @@
-// StoreKeys: what opens a store: keys, the key file with its slots, and the cryptography of both; it knows libcrypto, and no SQLite.
+// StoreKeys: keys, the key file with its slots, and their cryptography; uses libcrypto, and no SQLite.
 //
-// The floors, from the bottom up:
+// The layers, from the bottom up:
 //
-//   Basics         the one error of keys, files and connections; the page formats
-//   Cryptography   the only calls of libcrypto; memory for secrets
-//   Pages          the key of a database, and its pages without SQLite
-//   KeyFile        the file beside a store: slots, the work that opening them may cost, recovery keys
-//   (the root)     what an application opens a store with
+//   Basics         the error type of keys, files and connections; the page formats
+//   Cryptography   calls of libcrypto; memory for secrets
+//   Pages          a database's key, and its pages without SQLite
+//   KeyFile        the key file: slots, limits of their key derivation work, recovery keys
+//   (the root)     keys as applications provide them

@@ -18,7 +18,7 @@ final class LayerTests: XCTestCase {
     for layers in Self.modules where !layers.folders.isEmpty {
       let file = "Sources/\(layers.module)/\(layers.module).swift"
       guard let order = layers.order else {
-        XCTFail("\(file) draws no floors: a line for each folder, from the bottom up, as in Sources/StoreKeys/StoreKeys.swift")
+        XCTFail("\(file) draws no layers: a line for each folder, from the bottom up, as in Sources/StoreKeys/StoreKeys.swift")
         continue
       }
       XCTAssertEqual(Set(order).count, order.count, "\(file) draws a floor twice")

@@ -1,13 +1,21 @@
-/// Source code by line, in two forms: unchanged, and searchable, with blanks in place of comments and the contents of string literals.
+/// Source code line by line: the text, the code with blanks in place of comments and the contents of string literals, and these comments and contents with
+/// blanks in place of code.
 struct SwiftText {
   let lines: [Substring]
   let code: [Substring]
+  /// Comments and the contents of string literals. Interpolated expressions are code.
+  let prose: [Substring]
 
   init(_ source: String) {
     var blanker = Blanker(Array(source.utf8))
-    let blanked = blanker.run()
+    blanker.run()
     lines = source.split(separator: "\n", omittingEmptySubsequences: false)
-    code = String(decoding: blanked, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false).map { Substring($0) }
+    code = Self.lines(blanker.output)
+    prose = Self.lines(blanker.prose)
+  }
+
+  private static func lines(_ bytes: [UInt8]) -> [Substring] {
+    String(decoding: bytes, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
   }
 
   /// The numbers (from 0) of the lines whose code contains a word, once per occurrence.
@@ -34,15 +42,17 @@ extension Substring {
 /// Blanks comments and the contents of literals, keeping all lines. Regex literals are treated as code; the sources have none with quotes.
 private struct Blanker {
   private let input: [UInt8]
-  private var output: [UInt8] = []
+  private(set) var output: [UInt8] = []
+  private(set) var prose: [UInt8] = []
   private var index = 0
 
   init(_ input: [UInt8]) {
     self.input = input
     output.reserveCapacity(input.count)
+    prose.reserveCapacity(input.count)
   }
 
-  mutating func run() -> [UInt8] {
+  mutating func run() {
     while index < input.count {
       guard input[index] == UInt8(ascii: "/") || input[index] == UInt8(ascii: "\"") || input[index] == UInt8(ascii: "#") else {
         keep()
@@ -58,7 +68,6 @@ private struct Blanker {
         keep()
       }
     }
-    return output
   }
 
   private func starts(_ text: StaticString, at offset: Int = 0) -> Bool {
@@ -69,11 +78,13 @@ private struct Blanker {
 
   private mutating func keep() {
     output.append(input[index])
+    prose.append(input[index] == 10 ? 10 : 32)
     index += 1
   }
 
   private mutating func blank() {
     output.append(input[index] == 10 ? 10 : 32)
+    prose.append(input[index])
     index += 1
   }
 
@@ -119,6 +130,8 @@ private struct Blanker {
   }
 
   private mutating func blankInterpolation() {
+    let first = prose.count
+    defer { for position in first..<prose.count where prose[position] != 10 { prose[position] = 32 } }
     var depth = 0
     repeat {
       if input[index] == UInt8(ascii: "(") { depth += 1 }

@@ -36,7 +36,7 @@ final class EnvironmentLogTests: XCTestCase {
       ["migrate", "test.store", "--model", model.lastPathComponent], environment: ["CIPHERDATA_LOG": "migration,sqll"])
     XCTAssertEqual(result.status, 0, result.error)
     XCTAssertTrue(lines(result).contains { $0.hasPrefix("CipherData migration [test.store] ") }, result.error)
-    XCTAssertEqual(lines(result).filter { $0.contains("“sqll” is not known") }.count, 1, result.error)
+    XCTAssertEqual(lines(result).filter { $0.contains("“sqll” is unknown") }.count, 1, result.error)
     XCTAssertFalse(result.error.contains("CipherData sql"))
   }
 }

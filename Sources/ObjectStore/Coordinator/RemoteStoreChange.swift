@@ -4,7 +4,7 @@ public import Foundation
 ///
 /// ```swift
 /// for await change in container.persistentStoreCoordinator.remoteChanges() {
-///   print("somebody has written to", change.url?.path ?? change.storeIdentifier)
+///   print("another process has written to", change.url?.path ?? change.storeIdentifier)
 /// }
 /// ```
 ///

@@ -5,7 +5,7 @@ public import ObjectQuery
 ///
 /// ```swift
 /// for try await transaction in HistoryObserver(coordinator, after: token) {
-///   print(transaction.author ?? "somebody", transaction.changes?.count ?? 0)
+///   print(transaction.author ?? "unknown", transaction.changes?.count ?? 0)
 /// }
 /// ```
 ///

@@ -6,7 +6,7 @@ import Foundation
 ///
 /// ```swift
 /// let request = PersistentHistoryChangeRequest.fetchHistory(after: token)
-/// for transaction in try context.execute(request).transactions { print(transaction.author ?? "nobody") }
+/// for transaction in try context.execute(request).transactions { print(transaction.author ?? "unknown") }
 /// ```
 ///
 /// A token is encoded as a dictionary whose keys are the stores' UUIDs. Tokens are compared by store; see ``isOlder(than:inStore:)``.
