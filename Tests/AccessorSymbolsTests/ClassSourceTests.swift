@@ -96,7 +96,7 @@ final class ClassSourceTests: XCTestCase {
     XCTAssertEqual(
       odd.warnings,
       [
-        "\(contents):3:1: warning: the attribute 'x' has 'optionl', which means nothing; did you mean 'optional'?",
+        "\(contents):3:1: warning: the attribute 'x' has 'optionl', which is not a known name; did you mean 'optional'?",
         "\(contents):3:1: warning: in attribute 'x', 'defaultValueString' is not a value of the type 'Integer 16'; 0 is used",
       ])
   }

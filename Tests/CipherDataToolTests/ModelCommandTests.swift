@@ -97,7 +97,7 @@ final class ModelCommandTests: XCTestCase {
       XCTAssertTrue((run.output + run.error).contains("'optionl'"), "\(arguments): \(run.error)")
     }
     XCTAssertFalse(FileManager.default.fileExists(atPath: tool.path("new.store")))
-    let warning = "warning: \(path)/contents:1:25: the attribute 'x' has 'optionl', which means nothing; did you mean 'optional'?"
+    let warning = "warning: \(path)/contents:1:25: the attribute 'x' has 'optionl', which is not a known name; did you mean 'optional'?"
     for arguments in [
       ["create", tool.path("new.store"), "--model", path], ["generate", path, "--output", tool.path("classes")], ["model", "show", path],
       ["model", "diagram", path], ["migrate", tool.path("new.store"), "--model", path, "--dry-run"],

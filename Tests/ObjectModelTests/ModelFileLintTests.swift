@@ -18,9 +18,9 @@ final class ModelFileLintTests: XCTestCase {
         "<atribute name=\"year\"/>", "<attribute name=\"pages\" attributeType=\"Integer 32\" colour=\"red\"><note/></attribute>",
         "</entity>"),
       [
-        "3:1: the entity 'Book' has 'isAbstrakt', which means nothing; did you mean 'isAbstract'?",
-        "4:1: the attribute 'title' has 'optionl', which means nothing; did you mean 'optional'?",
-        "5:1: the entity 'Book' has an element 'atribute', which means nothing; did you mean 'attribute'?",
+        "3:1: the entity 'Book' has 'isAbstrakt', which is not a known name; did you mean 'isAbstract'?",
+        "4:1: the attribute 'title' has 'optionl', which is not a known name; did you mean 'optional'?",
+        "5:1: the entity 'Book' has an element 'atribute', which is not a known name; did you mean 'attribute'?",
         "6:1: the attribute 'pages' has 'colour', which is not a known name",
         "6:65: the attribute 'pages' has an element 'note', which is not a known name",
       ])
