@@ -393,7 +393,7 @@ final class ModelDifferenceTests: XCTestCase {
     XCTAssertEqual(findings.count, 4, "\(findings)")
     XCTAssertTrue(findings[0].hasPrefix("A.alone: the relationship has no inverse"), findings[0])
     XCTAssertTrue(findings[1].hasPrefix("A.many: deleting an object leaves 'B.one'"), findings[1])
-    XCTAssertTrue(findings[2].hasPrefix("A.short: the index 'long' begins with the same properties"), findings[2])
+    XCTAssertTrue(findings[2].hasPrefix("A.short: the index 'long' starts with the same properties"), findings[2])
     XCTAssertTrue(findings[3].hasPrefix("Unused: no attribute uses the composite"), findings[3])
   }
 }
