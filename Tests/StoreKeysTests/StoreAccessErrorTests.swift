@@ -10,7 +10,7 @@ final class StoreAccessErrorTests: XCTestCase {
       text(.invalidKey(.parameters(.scryptWork(3, allowed: 10...20)))), "the key cannot be used: scrypt's log2N is 3 and must be 10 to 20")
     XCTAssertEqual(
       text(.unsupportedFormat(.keyFile(version: 9, known: 2))),
-      "the store's format is not supported: key file version 9, this library knows 2")
+      "the store's format is not supported: key file version 9; this library supports 2")
     XCTAssertEqual(text(.misuse(.noStatement)), "the text holds no statement")
   }
 
