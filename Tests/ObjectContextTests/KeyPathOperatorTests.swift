@@ -108,7 +108,7 @@ final class KeyPathOperatorTests: XCTestCase {
         XCTAssertEqual("\(error)", "the number is out of range for “Thing.small”: it is of the type Integer 16")
       }
       XCTAssertThrowsError(try thing.value(forKey: "middle", as: String.self)) { error in
-        XCTAssertEqual("\(error)", "“Thing.middle” has another type: it is of the type Int32, and is read as String")
+        XCTAssertEqual("\(error)", "“Thing.middle” has another type: it is of the type Int32, but is read as String")
       }
     }
   }
