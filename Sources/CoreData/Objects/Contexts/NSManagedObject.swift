@@ -112,19 +112,15 @@ open class NSManagedObject: ManagedObject, NSObjectProtocol, NSFetchRequestResul
     telling(nil, "value(forKeyPath:)") { object in
       let value = try (object as ManagedObject).value(forKeyPath: keyPath)
       guard value is [ManagedObject] else { return ManagedValue.shown(value) }
-      guard let dot = keyPath.lastIndex(of: ".") else { return object.applicationValue(value, of: keyPath) }
-      // The path's value may belong to one object or to several.
-      let owner = try (object as ManagedObject).value(forKeyPath: String(keyPath[..<dot])) as? NSManagedObject
-      return owner?.applicationValue(value, of: String(keyPath[keyPath.index(after: dot)...])) ?? ManagedValue.shown(value)
+      let (owner, key) = try object.owner(of: keyPath)
+      return owner?.applicationValue(value, of: key) ?? ManagedValue.shown(value)
     }
   }
   /// Sets the property at a dotted key path of to-one relationships.
   open func setValue(_ value: Any?, forKeyPath keyPath: String) {
     telling((), "setValue(_:forKeyPath:)") { object in
-      guard let dot = keyPath.lastIndex(of: ".") else { return object.setValue(value, forKey: keyPath) }
-      if let owner = try (object as ManagedObject).value(forKeyPath: String(keyPath[..<dot])) as? NSManagedObject {
-        return owner.setValue(value, forKey: String(keyPath[keyPath.index(after: dot)...]))
-      }
+      let (owner, key) = try object.owner(of: keyPath)
+      if let owner { return owner.setValue(value, forKey: key) }
       try (object as ManagedObject).setValue(ManagedValue.taken(value), forKeyPath: keyPath)
     }
   }
@@ -163,20 +159,21 @@ open class NSManagedObject: ManagedObject, NSObjectProtocol, NSFetchRequestResul
 
   /// Returns a mutable set that modifies the to-many relationship at a dotted key path of to-one relationships.
   open func mutableSetValue(forKeyPath keyPath: String) -> NSMutableSet {
-    let (owner, key) = owner(of: keyPath)
+    let (owner, key) = telling((nil, keyPath), "mutableSetValue(forKeyPath:)") { try $0.owner(of: keyPath) }
     return owner?.mutableSetValue(forKey: key) ?? NSMutableSet()
   }
 
   /// Returns a mutable ordered set that modifies the ordered relationship at a dotted key path of to-one relationships.
   open func mutableOrderedSetValue(forKeyPath keyPath: String) -> NSMutableOrderedSet {
-    let (owner, key) = owner(of: keyPath)
+    let (owner, key) = telling((nil, keyPath), "mutableOrderedSetValue(forKeyPath:)") { try $0.owner(of: keyPath) }
     return owner?.mutableOrderedSetValue(forKey: key) ?? NSMutableOrderedSet()
   }
 
-  /// Returns the object and the property at the end of a key path; the object is nil if the path is invalid.
-  private func owner(of keyPath: String) -> (NSManagedObject?, key: String) {
+  /// Returns the object and the property at the end of a key path; the object is nil if the path leads to none or to several.
+  private func owner(of keyPath: String) throws -> (NSManagedObject?, key: String) {
     guard let dot = keyPath.lastIndex(of: ".") else { return (self, keyPath) }
-    return (value(forKeyPath: String(keyPath[..<dot])) as? NSManagedObject, String(keyPath[keyPath.index(after: dot)...]))
+    let owner = try (self as ManagedObject).value(forKeyPath: String(keyPath[..<dot])) as? NSManagedObject
+    return (owner, String(keyPath[keyPath.index(after: dot)...]))
   }
 
   /// Returns a mutable ordered set that modifies an ordered relationship. For other properties, the set stays empty and an error is
