@@ -92,8 +92,8 @@ final class ValueReader {
     case .integer: text = String(statement.int64(column))
     case .real:
       // The shortest decimal that parses to the same double: 12.34 is 12.34 again.
-      guard let value = DecimalCoding.decimal(shortest: statement.double(column)) else { throw failure(slot, key, .noDecimal) }
-      return DecimalCoding.encode(value)
+      guard let coding = DecimalCoding.encode(representable: statement.double(column)) else { throw failure(slot, key, .noDecimal) }
+      return coding
     case .text: text = statement.text(column)
     case .blob, .null: throw failure(slot, key, .otherType(type, expected: .decimal))
     }

@@ -119,7 +119,7 @@ public struct Attribute: EntityComponent {
     case (.int(let number), .double), (.int(let number), .float): .real(Double(number))
     case (.int(let number), .decimal) where !(value is Bool): Decimal(number)._slot
     case (.real(let number), .decimal) where !(value is Date):
-      DecimalCoding.decimal(shortest: number).map(\._slot) ?? .real(number)
+      DecimalCoding.encode(representable: number).map { .bytes($0) } ?? .real(number)
     case (.real(let number), .float): .real(Double(Float(number)))
     case (let slot, _): slot
     }

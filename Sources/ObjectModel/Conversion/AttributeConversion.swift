@@ -44,8 +44,8 @@ package enum AttributeConversion {
       guard let value = value as? Double ?? (value as? Float).map(Double.init) else { throw .wrongType }
       if value.isNaN { return Decimal.nan._slot }
       // The conversion is that of predicates, so that they find the value.
-      guard let decimal = DecimalCoding.decimal(shortest: value) else { throw .outOfRange }
-      return decimal._slot
+      guard let coding = DecimalCoding.encode(representable: value) else { throw .outOfRange }
+      return .bytes(coding)
     case .date: return try (value as? Date).typed()
     case .string: return try (value as? String).typed()
     case .uri: return try (value as? URL).typed()

@@ -98,8 +98,7 @@ extension AttributeType {
       return value.isFinite && !float.isFinite || float == 0 && value != 0 ? nil : .real(Double(float))
     case .decimal:
       // The shortest decimal that parses as the value: a Double set to 0.1 becomes 0.1.
-      let decimal = isFloat ? DecimalCoding.decimal(shortest: Float(value)) : DecimalCoding.decimal(shortest: value)
-      return decimal.map { .bytes(DecimalCoding.encode($0)) }
+      return (isFloat ? DecimalCoding.encode(representable: Float(value)) : DecimalCoding.encode(representable: value)).map { .bytes($0) }
     default: return Int64(exactly: value).flatMap { slot(from: $0) }
     }
   }

@@ -14,18 +14,23 @@ public enum DecimalCoding {
     return encode(digits, exponent: exponent, isNegative: value.sign == .minus)
   }
 
-  /// The coding of the shortest decimal that reads back as a double, also if ``Decimal`` does not hold it; nil for NaN and infinity.
+  /// Returns the bytes of the shortest decimal that reads back as a double, even if ``Decimal`` cannot represent it; nil for NaN and infinity.
   package static func encode(shortest value: Double) -> Data? {
     value.isFinite ? encode(text: value.magnitude.description, isNegative: value < 0) : nil
   }
 
-  /// The shortest decimal that reads back as a double; nil if ``Decimal`` does not hold it.
-  package static func decimal(shortest value: Double) -> Decimal? { encode(shortest: value).flatMap(decode) }
+  /// Returns the bytes of the shortest decimal that reads back as a double; nil if ``Decimal`` cannot represent it.
+  package static func encode(representable value: Double) -> Data? { encode(shortest: value).flatMap { isCoding($0) ? $0 : nil } }
 
-  /// The shortest decimal that reads back as a `Float`; nil if ``Decimal`` does not hold it.
-  static func decimal(shortest value: Float) -> Decimal? {
-    value.isFinite ? decode(encode(text: value.magnitude.description, isNegative: value < 0)) : nil
+  /// Returns the bytes of the shortest decimal that reads back as a `Float`; nil if ``Decimal`` cannot represent it.
+  static func encode(representable value: Float) -> Data? {
+    guard value.isFinite else { return nil }
+    let coding = encode(text: value.magnitude.description, isNegative: value < 0)
+    return isCoding(coding) ? coding : nil
   }
+
+  /// Returns the shortest decimal that reads back as a double; nil if ``Decimal`` cannot represent it.
+  package static func decimal(shortest value: Double) -> Decimal? { encode(shortest: value).flatMap(decode) }
 
   private static func encode(text: String, isNegative: Bool) -> Data {
     // Such as 0.25, 120.0, 5e-324 and 1.25e+16.
@@ -45,7 +50,7 @@ public enum DecimalCoding {
     return encode(Array(digits.drop { $0 == 0 }), exponent: exponent, isNegative: isNegative)
   }
 
-  /// The coding of digits, the most significant first and not zero, of which the last stands for a power of ten.
+  /// Returns the bytes of digits, most significant first and without leading zeros, and the power of ten of the last digit.
   private static func encode(_ digits: [UInt8], exponent: Int, isNegative: Bool) -> Data {
     guard !digits.isEmpty else { return Data([2]) }
     var digits = digits

@@ -107,8 +107,7 @@ extension PredicateResolution {
       return .real(other.isSinglePrecision ? Double(Float(double)) : double)
     case (.decimal, .int(let number)): return .bytes(DecimalCoding.encode(Decimal(number)))
     case (.decimal, .bool(let flag)): return .bytes(DecimalCoding.encode(flag ? 1 : 0))
-    case (.decimal, .real(let number)):
-      return DecimalCoding.decimal(shortest: number).map { .bytes(DecimalCoding.encode($0)) } ?? .real(number)
+    case (.decimal, .real(let number)): return DecimalCoding.encode(representable: number).map { .bytes($0) } ?? .real(number)
     case (.decimal, .decimal(let number)): return .bytes(DecimalCoding.encode(number))
     case (.date, .date(let date)): return .real(date.timeIntervalSinceReferenceDate)
     case (.text, .string(let text)): return .text(text)
