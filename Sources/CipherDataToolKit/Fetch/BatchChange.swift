@@ -65,7 +65,13 @@ package struct BatchChange: Sendable {
   package func changeRows(in context: ManagedObjectContext) throws -> Int {
     let entity = try context.persistentStoreCoordinator.compiledModel.requireEntity(named: entityName)
     if var request = try updateRequest(of: entity, in: context) {
-      if setsFollowedInverse(of: entity, in: context) { return try changeAndSaveObjects(in: context) }
+      if setsFollowedInverse(of: entity, in: context) {
+        return try context.performTransaction {
+          let count = try changeObjects(in: context)
+          try context.save()
+          return count
+        }
+      }
       request.resultType = .count
       return try context.execute(request).count
     }
@@ -81,22 +87,6 @@ package struct BatchChange: Sendable {
       guard case .toOne(let relationship)? = entity.property(named: assignment.key) else { return false }
       return model.followedInverse(of: relationship) != nil
     }
-  }
-
-  /// Changes objects and saves them in one transaction of the store.
-  private func changeAndSaveObjects(in context: ManagedObjectContext) throws -> Int {
-    var count = 0
-    try context.persistentStoreCoordinator.performTransaction {
-      context.refreshAllObjects()
-      do {
-        count = try changeObjects(in: context)
-        try context.save()
-      } catch {
-        context.rollback()
-        throw error
-      }
-    }
-    return count
   }
 
   /// Returns the request that sets the new values; `nil` for a deletion.
