@@ -78,8 +78,8 @@ struct MigrateCommand: AsyncParsableCommand {
       // An existing file may be the copy of an interrupted migration; the keys are needed to find out.
       if let backup { try FilePlace.checkFolder(of: backup) }
       let file = try await store.unlock()
-      try ModelFindings(of: newer.model, at: try ModelCommand.url(model, version: version)).reportRenamings(
-        from: try await file.readModel(), strict: strict.strict)
+      try ModelFindings.reportRenamings(
+        of: newer.model, at: try ModelCommand.url(model, version: version), from: try await file.readModel(), strict: strict.strict)
       if dryRun {
         let plan = try await file.migrationPlan(to: newer, with: try description(of: file, model))
         try sink.write(Self.text(of: plan, withStatements: showsStatements))

@@ -68,29 +68,34 @@ struct ModelFindings {
     if validates, !mistakes.isEmpty {
       throw Self.refusal("The model has \(mistakes.count == 1 ? "a mistake" : "\(mistakes.count) mistakes"): ", mistakes)
     }
-    let findings = warnings + predicates
-    if strict, !findings.isEmpty { throw Self.strictRefusal(findings) }
-    Self.note(findings)
+    try Self.report(warnings + predicates, strict: strict)
   }
 
   /// Reports renaming identifiers of a newer model that match nothing in the older one. For a bundle of several versions, the warnings of
   /// the file already include them.
   ///
+  /// - Parameters:
+  ///   - model: The newer model.
+  ///   - url: The file from which it was read.
+  ///   - older: The older model.
+  ///   - strict: Whether a warning is an error.
   /// - Throws: ``ToolError`` with the positions, if strict.
-  func reportRenamings(from older: ManagedObjectModel, strict: Bool = false) throws {
+  static func reportRenamings(
+    of model: ManagedObjectModel, at url: URL, from older: ManagedObjectModel, strict: Bool = false
+  ) throws {
     let bundle = [url, url.deletingLastPathComponent()].first { $0.pathExtension == "xcdatamodeld" }
     if let bundle, try VersionedModel(contentsOf: bundle).versions.count > 1 { return }
-    let findings = model.renamingIssues(among: [older]).map { Finding($0, locations) }
-    if strict, !findings.isEmpty { throw Self.strictRefusal(findings) }
-    Self.note(findings)
+    let issues = model.renamingIssues(among: [older])
+    if issues.isEmpty { return }
+    let locations = try ModelFileLocations(ofModelAt: url)
+    try report(issues.map { Finding($0, locations) }, strict: strict)
   }
 
-  private static func strictRefusal(_ findings: [Finding]) -> ToolError {
-    let count = findings.count == 1 ? "a warning" : "\(findings.count) warnings"
-    return refusal("--strict refuses the model, which has \(count): ", findings)
-  }
-
-  private static func note(_ findings: [Finding]) {
+  private static func report(_ findings: [Finding], strict: Bool) throws {
+    if strict, !findings.isEmpty {
+      let count = findings.count == 1 ? "a warning" : "\(findings.count) warnings"
+      throw refusal("--strict refuses the model, which has \(count): ", findings)
+    }
     for finding in findings.prefix(20) { Tool.note("warning: \(finding.description)") }
     if findings.count > 20 { Tool.note("warning: and \(findings.count - 20) more; “cipherdata model lint” prints all") }
   }

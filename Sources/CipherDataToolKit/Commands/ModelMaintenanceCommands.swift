@@ -28,7 +28,8 @@ extension ModelCommand {
     func run() async throws {
       let source = try CompiledModel(try ModelCommand.model(older, version: from))
       let destination = try CompiledModel(try ModelCommand.model(newer ?? older, version: to))
-      try ModelFindings(of: destination.model, at: try ModelCommand.url(newer ?? older, version: to)).reportRenamings(from: source.model)
+      try ModelFindings.reportRenamings(
+        of: destination.model, at: try ModelCommand.url(newer ?? older, version: to), from: source.model)
       let difference = ModelDifference(from: source, to: destination)
       let sink = OutputSink()
       for change in difference.changes { try sink.write(change.description + "\n") }
