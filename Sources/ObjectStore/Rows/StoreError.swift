@@ -229,8 +229,7 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
   /// The message with the path, SQLite's error, and the underlying error.
   public var description: String {
     let details = [path, (sqliteExtendedCode ?? sqliteCode).map(SQLiteErrorName.text)].compactMap { $0 }
-    var text = details.isEmpty ? message : "\(message) (\(details.joined(separator: "; ")))"
-    if includesUnderlyingError { text = ErrorCause.chain(text, underlying) }
-    return text
+    let text = details.isEmpty ? message : "\(message) (\(details.joined(separator: "; ")))"
+    return includesUnderlyingError ? ErrorCause.chain(text, underlying) : text
   }
 }
