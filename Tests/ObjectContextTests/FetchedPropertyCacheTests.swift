@@ -4,7 +4,7 @@ import ObjectStore
 import XCTest
 
 /// The results of fetched properties are cached by owner and name until they are released.
-final class FetchedPropertyListsTests: XCTestCase {
+final class FetchedPropertyCacheTests: XCTestCase {
   func testListsAreCachedByOwnerAndName() throws {
     let coordinator = try PersistentStoreCoordinator(managedObjectModel: Library.model)
     let entity = try XCTUnwrap(Library.model.entity(named: "Author"))

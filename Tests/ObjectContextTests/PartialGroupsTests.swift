@@ -7,7 +7,7 @@ import XCTest
 import _TestSupport
 
 /// Grouping by values of to-one destinations has the same results in SQL as in memory, with equal, empty or missing destinations.
-final class GroupPartsTests: XCTestCase {
+final class PartialGroupsTests: XCTestCase {
   private let model = ManagedObjectModel {
     Entity("Item") {
       Attribute("name", .string)

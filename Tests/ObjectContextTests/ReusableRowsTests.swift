@@ -5,7 +5,7 @@ import ObjectStore
 import XCTest
 
 /// Fetches reuse the cached rows that equal the stored ones, and read all others.
-final class KnownRowsTests: XCTestCase {
+final class ReusableRowsTests: XCTestCase {
   private func fill(_ stack: Stack) throws {
     let context = stack.makeContext()
     for index in 0..<600 { try context.make("Author", ["name": "\(1000 + index)"]) }
