@@ -27,7 +27,7 @@
       }
       let lines = shape.properties.map { "self.\($0.identifier) = \($0.identifier)" }
       return """
-        /// Makes a value of its parts.
+        /// Creates a value from its parts.
         \(raw: shape.access)nonisolated init(\(raw: parameters.joined(separator: ", "))) {
           \(raw: lines.joined(separator: "\n  "))
         }
@@ -51,13 +51,13 @@
         }
         """,
         """
-        /// Writes the parts that differ to the slots of an object.
+        /// Writes changed parts to the slots of an object.
         \(raw: shape.access)nonisolated func _write(to object: ManagedObject, at slot: Int) {
           \(raw: writes.joined(separator: "\n  "))
         }
         """,
         """
-        /// How many slots the parts take.
+        /// The number of slots of the parts.
         \(raw: shape.access)nonisolated static var _slotCount: Int { \(raw: shape.slotCount) }
         """,
         """

@@ -55,7 +55,7 @@
         while memberNames.contains(name) { name += "Value" }
         let place = base("slots") + property.place
         return """
-          /// The value of `\(raw: property.name)`, read and written piece by piece.
+          /// The value of `\(raw: property.name)`, read and written in chunks.
           \(raw: Self.modifier(property.setterAccess ?? property.access))nonisolated final var \(raw: name): ExternalData? {
             get { _externalData(at: \(raw: place)) }
             set { _setExternalData(newValue, at: \(raw: place)) }
@@ -75,11 +75,11 @@
       }
       return [
         """
-        /// The keys whose rules a save calls.
+        /// The keys that a save validates by calling `validateValue(_:forKey:)`.
         \(raw: access)nonisolated override class var keysWithCustomValidation: [String] { super.keysWithCustomValidation + [\(raw: names)] }
         """,
         """
-        /// Checks a value by the class's rule for its key, and by the model's.
+        /// Validates a value by the class's function for the key, and by the model.
         \(raw: access)nonisolated override func validateValue(_ value: inout Any?, forKey key: String) throws {
           switch key {
           \(raw: cases.joined(separator: "\n  "))

@@ -36,7 +36,7 @@ extension ClassEmitter {
     }
     guard !members.isEmpty else { return }
     emitter.line()
-    emitter.line("/// What typed queries see of `\(plan.className)`.")
+    emitter.line("/// The fields of `\(plan.className)` in typed queries.")
     emitter.block("nonisolated extension FetchObject where FetchedClass: \(plan.className)") { emitter in
       for member in members {
         emitter.line("/// \(member.comment) in typed queries.")

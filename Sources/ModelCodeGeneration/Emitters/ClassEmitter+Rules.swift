@@ -30,23 +30,24 @@ extension ClassEmitter {
     guard plan.isDeclared, !plan.isSplit else {
       return [
         [
-          "/// The keys whose rules ``validateTyped(_:forKey:)`` calls: for the class's `keysWithCustomValidation`.",
+          "/// The keys that ``validateTyped(_:forKey:)`` validates, for the class's `keysWithCustomValidation`.",
           "\(modifier)static var keysWithTypedValidation: [\(string)] { [\(names.joined(separator: ", "))] }",
         ],
         [
-          "/// Calls the class's rule for a key, such as `validateTitle(_:)`: for the class's `validateValue(_:forKey:)`, before `super`'s.",
+          "/// Calls the class's validation function for a key, such as `validateTitle(_:)`.",
+          "/// The class's `validateValue(_:forKey:)` calls it before `super`'s.",
           "\(modifier)final func validateTyped(_ value: inout Any?, forKey key: \(string)) throws {",
         ] + body + ["}"],
       ]
     }
     return [
       [
-        "/// The keys whose rules a save calls.",
+        "/// The keys that a save validates by calling `validateValue(_:forKey:)`.",
         "\(options.classModifier)override class var keysWithCustomValidation: [\(string)] {",
         "  super.keysWithCustomValidation + [\(names.joined(separator: ", "))]", "}",
       ],
       [
-        "/// Checks a value by the class's rule for its key, such as `validateTitle(_:)`, and by the model's.",
+        "/// Validates a value by the class's function for the key, such as `validateTitle(_:)`, and by the model.",
         "\(options.classModifier)override func validateValue(_ value: inout Any?, forKey key: \(string)) throws {",
       ] + body + ["  try super.validateValue(&value, forKey: key)", "}"],
     ]

@@ -14,7 +14,7 @@ extension ClassEmitter {
         (
           slot.index,
           property(
-            stream.identifier, "ExternalData?", "The value, read and written piece by piece, of the attribute", slot.name,
+            stream.identifier, "ExternalData?", "The value, read and written in chunks, of the attribute", slot.name,
             get: "_externalData(at: \(slot.index))", set: "_setExternalData(newValue, at: \(slot.index))")
         ))
     }
@@ -35,11 +35,11 @@ extension ClassEmitter {
     let (modifier, typeName) = (options.modifier, snapshot.typeName)
     emitter.line()
     emitter.block("nonisolated extension \(plan.className)") { emitter in
-      emitter.line("/// The values of an object of the class at some time, which may go to any task.")
+      emitter.line("/// A sendable snapshot of the values of an object of the class.")
       emitter.block("\(modifier)nonisolated struct \(typeName): TypedSnapshot") { emitter in
         emitter.line("/// The values.")
         emitter.line("\(modifier)var _snapshot: ObjectSnapshot")
-        emitter.line("/// Takes values that are known to be of an object of the class.")
+        emitter.line("/// Creates a snapshot from the values of an object of the class.")
         emitter.line("\(modifier)init(_snapshot: ObjectSnapshot) { self._snapshot = _snapshot }")
         emitter.line("/// The class.")
         emitter.line("\(modifier)static var _objectType: \(plan.className).Type { \(plan.className).self }")
@@ -56,19 +56,19 @@ extension ClassEmitter {
     emitter.line()
     emitter.block("nonisolated extension TypedManagedObject where Self: \(plan.className)") { emitter in
       emitter.line(
-        "/// The object's values as they are now, with the members of some to-many relationships, as a value that may go to any task.")
+        "/// Returns a sendable snapshot of the object's current values, with the members of the named to-many relationships.")
       emitter.line("///")
       emitter.line(
-        "/// - Throws: `StoreError` where the object's row is gone, `KeyValueError` for a name that is no to-many relationship's.")
+        "/// - Throws: `StoreError` if the object's row is missing; `KeyValueError` for a name that is not a to-many relationship.")
       let (function, type) = (snapshot.functionName, "\(plan.className).\(typeName)")
       emitter.block("\(modifier)func \(function)(including relationships: [\(forms.swift("String"))] = []) throws -> \(type)") { emitter in
         emitter.line("\(type)(_snapshot: try _snapshot(including: relationships))")
       }
       emitter.line()
-      emitter.line("/// The object's values as they are now, with the members of the to-many relationships that key paths lead to.")
+      emitter.line("/// Returns a sendable snapshot of the object's current values, with the members of the relationships at key paths.")
       emitter.line("///")
       emitter.line(
-        "/// - Throws: `StoreError` where the object's row is gone, `FetchPredicateError` or `KeyValueError` for a key path to no to-many relationship."
+        "/// - Throws: `StoreError` if the object's row is missing; `FetchPredicateError` or `KeyValueError` for a key path of another kind."
       )
       // An empty list is one of names.
       emitter.block(
@@ -85,7 +85,7 @@ extension ClassEmitter {
     let index = slot.index
     if slot.relationship != nil {
       return property(
-        identifier, "ManagedObjectID?", "The ID of the object that the to-one relationship leads to:", slot.name, get: "_toOneID(\(index))",
+        identifier, "ManagedObjectID?", "The ID of the destination of the to-one relationship", slot.name, get: "_toOneID(\(index))",
         set: "_setToOneID(newValue, at: \(index))")
     }
     guard let attribute = slot.attribute, let form = try forms.form(of: attribute, in: plan.entity.name, &needs) else { return nil }
@@ -104,7 +104,7 @@ extension ClassEmitter {
       ? ("[ManagedObjectID]?", "_snapshot._members(\(index))")
       : ("\(forms.swift("Set"))<ManagedObjectID>?", "_snapshot._members(\(index)).map { \(forms.swift("Set"))($0) }")
     return property(
-      identifier, type, "The IDs of the members, nil where they were not asked for, of the \(kind)", relationship.name, read: read,
+      identifier, type, "The IDs of the members, nil if the snapshot does not include them, of the \(kind)", relationship.name, read: read,
       set: "_setMembers(newValue, at: \(index))")
   }
 

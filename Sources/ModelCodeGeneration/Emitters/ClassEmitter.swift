@@ -23,7 +23,7 @@ struct ClassEmitter {
         (
           slot.index,
           property(
-            stream.identifier, type: "ExternalData?", comment: "The value, read and written piece by piece, of the attribute",
+            stream.identifier, type: "ExternalData?", comment: "The value, read and written in chunks, of the attribute",
             name: slot.name, get: "_externalData(at: \(slot.index))", set: "_setExternalData(newValue, at: \(slot.index))")
         ))
     }
@@ -48,7 +48,7 @@ struct ClassEmitter {
       emitter.line("/// An object of the \(kind) `\(SwiftText.comment(plan.entity.name))`.")
       if plan.isSplit {
         emitter.line("///")
-        emitter.line("/// The application declares `class \(plan.className): \(plan.declaredName)`, and overrides there what it likes.")
+        emitter.line("/// The application declares `class \(plan.className): \(plan.declaredName)`, and may override members there.")
       }
       head = "\(options.classModifier)nonisolated class \(plan.declaredName): \(plan.superclassName)"
     } else {
@@ -149,11 +149,11 @@ struct ClassEmitter {
         "\(modifier)final func addTo\(suffix)(_ values: \(members)) { for value in values { _addToToMany(value, at: \(index)) } }",
       ],
       [
-        "/// Takes an object out of `\(name)`.",
+        "/// Removes an object from `\(name)`.",
         "\(modifier)final func removeFrom\(suffix)(_ value: \(type)) { _removeFromToMany(value, at: \(index)) }",
       ],
       [
-        "/// Takes objects out of `\(name)`.",
+        "/// Removes objects from `\(name)`.",
         "\(modifier)final func removeFrom\(suffix)(_ values: \(members)) { for value in values { _removeFromToMany(value, at: \(index)) } }",
       ],
     ]
@@ -161,31 +161,31 @@ struct ClassEmitter {
     let int = forms.swift("Int")
     result += [
       [
-        "/// Inserts an object into `\(name)` at a position, moving it if it is a member already.",
+        "/// Inserts an object into `\(name)` at a position. An object that is already a member moves.",
         "\(modifier)final func insertInto\(suffix)(_ value: \(type), at position: \(int)) {",
         "  _insertIntoToMany(value, position: position, at: \(index))", "}",
       ],
       [
-        "/// Inserts objects into `\(name)` one behind the other from a position on, moving those that are members already.",
+        "/// Inserts objects into `\(name)` in order, starting at a position. Objects that are already members move.",
         "\(modifier)final func insertInto\(suffix)(_ values: [\(type)], at position: \(int)) {",
         "  _insertIntoToMany(values, position: position, at: \(index))", "}",
       ],
       [
-        "/// Takes the object at a position out of `\(name)`.",
+        "/// Removes the object at a position from `\(name)`.",
         "\(modifier)final func removeFrom\(suffix)(at position: \(int)) { _removeFromToMany(position: position, at: \(index)) }",
       ],
       [
-        "/// Takes the objects at positions out of `\(name)`: a range, an index set, a list.",
+        "/// Removes the objects at positions from `\(name)`. The positions can be a range, an index set, or a list.",
         "\(modifier)final func removeFrom\(suffix)(at positions: some Sequence<\(int)>) { "
           + "_removeFromToMany(positions: positions, at: \(index)) }",
       ],
       [
-        "/// Puts an object in the place of the one at a position of `\(name)`.",
+        "/// Replaces the object at a position of `\(name)`.",
         "\(modifier)final func replace\(suffix)(at position: \(int), with value: \(type)) {",
         "  _replaceInToMany(position: position, with: value, at: \(index))", "}",
       ],
       [
-        "/// Puts objects in the places of those at positions of `\(name)`.",
+        "/// Replaces the objects at a range of positions of `\(name)`.",
         "\(modifier)final func replace\(suffix)(at positions: \(forms.swift("Range"))<\(int)>, with values: [\(type)]) {",
         "  _replaceInToMany(positions, with: values, at: \(index))", "}",
       ],

@@ -36,7 +36,7 @@ struct CompositeEmitter {
         emitter.line("\(modifier)var \(part.identifier): \(part.declared)")
       }
       emitter.line()
-      emitter.line("/// Makes a value of its parts.")
+      emitter.line("/// Creates a value from its parts.")
       let parameters = parts.map { "\($0.identifier): \($0.declared)\($0.initial.map { " = \($0)" } ?? "")" }
       emitter.block("\(modifier)init(\(parameters.joined(separator: ", ")))") { emitter in
         for part in parts { emitter.line("self.\(part.identifier) = \(ShadowedNames.marked(part.identifier))") }
@@ -47,7 +47,7 @@ struct CompositeEmitter {
         for part in parts { emitter.line("self.\(part.identifier) = \(part.read)") }
       }
       emitter.line()
-      emitter.line("/// Writes the parts that differ to the slots of an object.")
+      emitter.line("/// Writes changed parts to the slots of an object.")
       emitter.block("\(modifier)func _write(to object: ManagedObject, at slot: \(forms.swift("Int")))") { emitter in
         for part in parts { emitter.line(part.write) }
       }
@@ -57,12 +57,12 @@ struct CompositeEmitter {
         for part in parts { emitter.line("self.\(part.identifier) = \(part.read)") }
       }
       emitter.line()
-      emitter.line("/// Writes the parts that differ to the slots of a snapshot.")
+      emitter.line("/// Writes changed parts to the slots of a snapshot.")
       emitter.block("\(modifier)func _write(to object: inout ObjectSnapshot, at slot: \(forms.swift("Int")))") { emitter in
         for part in parts { emitter.line(part.write) }
       }
       emitter.line()
-      emitter.line("/// How many slots the parts take.")
+      emitter.line("/// The number of slots of the parts.")
       emitter.line("\(modifier)static var _slotCount: \(forms.swift("Int")) { \(plan.slotCount) }")
       emitter.line("/// The names of the parts, by slot.")
       let names = plan.partNames.map(SwiftText.literal).joined(separator: ", ")
@@ -71,7 +71,7 @@ struct CompositeEmitter {
       emitter.line("\(modifier)static var _classTable: ManagedObjectClasses { \(modelName).classes }")
     }
     emitter.line()
-    emitter.line("/// What typed queries see of `\(plan.typeName)`.")
+    emitter.line("/// The fields of `\(plan.typeName)` in typed queries.")
     emitter.block("nonisolated extension FetchComposite where Composite == \(plan.typeName)") { emitter in
       for part in parts {
         emitter.line("/// The part `\(SwiftText.comment(part.name))` in typed queries.")

@@ -8,7 +8,7 @@ extension ModelEmitter {
   /// migrated.
   @_optimize(none) func emit(_ plan: VersionPlan, to emitter: inout SwiftEmitter) {
     let modifier = options.modifier
-    emitter.line("/// The versions of the model, to name the stages of a migration.")
+    emitter.line("/// The versions of the model, for the stages of a migration.")
     emitter.block("\(modifier)nonisolated enum \(versionsName)") { emitter in
       for version in plan.versions {
         let source = version.text.map { "_text: \(SwiftText.literal($0))" } ?? "managedObjectModel"
@@ -17,7 +17,7 @@ extension ModelEmitter {
           "\(modifier)static let \(SwiftText.escaped(version.identifier)): ManagedObjectModelReference = ManagedObjectModelReference(\(source))"
         )
       }
-      emitter.line("/// All versions, the oldest first.")
+      emitter.line("/// All versions, oldest first.")
       let all = plan.versions.map { SwiftText.escaped($0.identifier) }.joined(separator: ", ")
       emitter.line("\(modifier)static var all: [ManagedObjectModelReference] { [\(all)] }")
     }

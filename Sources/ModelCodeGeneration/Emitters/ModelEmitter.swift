@@ -26,7 +26,7 @@ struct ModelEmitter {
       emitter.line("/// The model.")
       emitter.line("\(modifier)static let managedObjectModel: ManagedObjectModel = makeModel()")
       emitter.line()
-      emitter.line("/// The classes of the entities, with the layouts that their properties were written for.")
+      emitter.line("/// The classes of the entities, with the layouts that their properties were generated for.")
       emitter.enclosed("\(modifier)static let classes: ManagedObjectClasses = ManagedObjectClasses(", ")") { emitter in
         let typed = model.entities.filter { classNames[$0.number] != ClassPlans.baseName }
         emitter.line(typed.isEmpty ? "[:]," : "[")
@@ -41,12 +41,11 @@ struct ModelEmitter {
         emitter.line("_keyPathNames: makeKeyPathNames")
       }
       emitter.line()
-      emitter.line("/// A container of the model and its classes; `loadPersistentStores()` opens its stores.")
+      emitter.line("/// Returns a container with the model and its classes. Call `loadPersistentStores()` to open its stores.")
       if versions != nil {
         emitter.line("///")
-        emitter.line(
-          "/// Stores of earlier versions go from version to version, unless their descriptions say otherwise; custom stages take the")
-        emitter.line("/// place of what cannot be inferred.")
+        emitter.line("/// Stores of earlier versions migrate version by version, unless their descriptions specify otherwise. Custom")
+        emitter.line("/// stages replace steps that cannot be inferred.")
       }
       emitter.block(
         "\(modifier)static func makeContainer(name: \(swift("String")) = \(SwiftText.literal(name)), persistentStoreDescriptions: "
