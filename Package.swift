@@ -4,15 +4,15 @@ import CompilerPluginSupport
 import Foundation
 import PackageDescription
 
-/// The library's inner tables check themselves where its own tests run (Scripts/test sets the variable): users never pay for that, in debug builds
-/// neither.
+/// Enables consistency checks of internal data structures in the library's own tests; Scripts/test sets the variable. Builds of applications do not
+/// contain the checks, not even in debug.
 let checks: [SwiftSetting] = Context.environment["CIPHERDATA_CHECKS"] == "1" ? [.define("CIPHERDATA_CHECKS")] : []
 
-/// libFuzzer sees the library's own code (Scripts/fuzz-program sets the variable). With the packages that it depends on, the tool's arguments take half as long
-/// again, and most inputs that are kept reach nothing new but in the argument parser.
+/// Instruments this package for libFuzzer, but not its dependencies; Scripts/fuzz-program sets the variable. With instrumented dependencies, fuzzing the tool's
+/// arguments takes 1.5 times as long, and most inputs are kept only because they reach new code in the argument parser.
 let coverage: [SwiftSetting] = Context.environment["CIPHERDATA_FUZZING"] == "1" ? [.unsafeFlags(["-sanitize=fuzzer"])] : []
 
-/// Settings of every target of ours: the language mode is Swift 6 (the tools version's default).
+/// The settings of all targets of this package. The language mode is Swift 6, the default of the tools version.
 let strict: [SwiftSetting] =
   [
     .enableUpcomingFeature("ExistentialAny"),
@@ -20,17 +20,17 @@ let strict: [SwiftSetting] =
     .enableUpcomingFeature("MemberImportVisibility"),
   ] + checks + coverage
 
-/// A module of the library.
+/// Returns the target of a module of the library.
 func module(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
   .target(name: name, dependencies: dependencies, swiftSettings: strict)
 }
 
-/// A module's tests.
+/// Returns the test target of a module.
 func tests(_ name: String, _ dependencies: [Target.Dependency], resources: [Resource] = []) -> Target {
   .testTarget(name: name, dependencies: dependencies, resources: resources, swiftSettings: strict)
 }
 
-/// Whether another package has fetched this one: then the manifest lies among that package's checkouts, or, while versions are being looked for, nowhere.
+/// Whether this package is a dependency of another one. Its manifest is then in that package's checkouts, or has no folder during version resolution.
 let isFetched: Bool = {
   let folder = URL(fileURLWithPath: Context.packageDirectory).deletingLastPathComponent()
   let repositories = folder.deletingLastPathComponent().appendingPathComponent("repositories")
@@ -38,7 +38,7 @@ let isFetched: Bool = {
     || folder.lastPathComponent == "checkouts" && FileManager.default.fileExists(atPath: repositories.path)
 }()
 
-/// The tool is built in a clone without a word; applications that have fetched the package do not fetch the argument parser for it.
+/// Clones build the tool by default. Applications that depend on the package do not, and therefore do not fetch the argument parser.
 let defaultTraits: Set<Trait> = isFetched ? [] : [.default(enabledTraits: ["Tool"])]
 
 let argumentParser: Target.Dependency = .product(
@@ -68,11 +68,11 @@ let package = Package(
       description: "The command-line tool cipherdata. Builds swift-argument-parser, which is not even fetched without it."),
   ]),
   dependencies: [
-    // Only with the trait Tool.
+    // With the trait Tool only.
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
     .package(url: "https://github.com/apple/swift-collections", from: "1.1.0"),
     .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
-    // Only with the trait Macros.
+    // With the trait Macros only.
     .package(url: "https://github.com/swiftlang/swift-syntax", "600.0.1"..<"700.0.0"),
   ],
   targets: [
@@ -80,9 +80,9 @@ let package = Package(
     .systemLibrary(name: "CSQLCipher", pkgConfig: "sqlcipher", providers: [.apt(["libsqlcipher-dev"])]),
     .systemLibrary(name: "CLibcrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
-    // What only C can say to the compiler and the processor: see its header.
+    // Compiler and processor features that are available only in C; see its header.
     .systemLibrary(name: "CProcessor"),
-    // Of the tool only.
+    // For the tool only.
     .systemLibrary(name: "CLibedit", pkgConfig: "libedit", providers: [.apt(["libedit-dev"])]),
 
     // The library, from the bottom up.
@@ -117,7 +117,7 @@ let package = Package(
         .target(name: "CipherDataMacros", condition: .when(traits: ["Macros"])),
       ]),
     module("CipherDataEngine", ["ObjectModel", "ObjectQuery", "ObjectStore"]),
-    // Of the trait Macros only; without it an empty program.
+    // Empty without the trait Macros.
     .macro(
       name: "CipherDataMacros",
       dependencies: [
@@ -133,7 +133,7 @@ let package = Package(
         "_StoreSpecification", "_TestSupport",
       ]),
 
-    // Stores of Core Data.
+    // Import of Core Data's stores.
     module(
       "CoreDataImport", ["ObjectModel", "ObjectStore", "ObjectContext", "SQLCipherStore", "SQLCipherConnection", "StoreFiles", "StoreKeys"]),
     tests(
@@ -143,7 +143,7 @@ let package = Package(
         "StoreFiles", "StoreKeys", "_CoreDataFixture", "_StoreSpecification", "_TestSupport",
       ]),
 
-    // Sources that import CoreData: their declarations with @NSManaged, and what has to change in them.
+    // Sources that import CoreData: their @NSManaged declarations, and the changes that they need on Linux.
     module("AccessorSymbols", ["ObjectModel"]),
 
     // Typed classes.
@@ -159,19 +159,19 @@ let package = Package(
     .testTarget(
       name: "OddClassesTests", dependencies: ["CipherData", "CipherDataEngine"], swiftSettings: strict, plugins: ["GenerateManagedObjects"]),
 
-    // What tests share. The specification is a product, so that stores outside this package can be held to it.
+    // Shared by tests. The specification is a product, so that stores outside this package can run it.
     .target(name: "_TestSupport", dependencies: ["ObjectModel"], path: "Tests/_TestSupport", swiftSettings: strict),
     .target(
       name: "_StoreSpecification", dependencies: ["ObjectModel", "ObjectQuery", "ObjectStore", "ObjectContext", "_TestSupport"],
       path: "Tests/_StoreSpecification", swiftSettings: strict),
 
-    // Stands in front of malloc in programs that are linked to it, and counts while it is told to. A product for the benchmarks.
+    // Intercepts malloc in programs that link it, and counts allocations on request. A product for the benchmarks.
     .target(name: "_AllocationCounter", path: "Tests/_AllocationCounter"),
     tests("AllocationCounterTests", ["_AllocationCounter"]),
 
-    // Stands in front of the system's calls on files and of SQLite's memory: records them, and lets them fail.
+    // Intercepts file system calls and SQLite's allocations: records them, and makes them fail on request.
     .target(name: "_FaultInjection", dependencies: ["CSQLCipher"], path: "Tests/_FaultInjection"),
-    // The stores that proofs work with, and a program that works on them until it is killed.
+    // The stores of the fault tests, and a program that writes to them until it is killed.
     .target(
       name: "_ProofStore",
       dependencies: [
@@ -187,7 +187,7 @@ let package = Package(
         "_StoreSpecification", "_TestSupport",
       ],
       path: "Tests/_ProofWriter", swiftSettings: strict),
-    // The program in whose memory KeyMemoryTests looks for keys.
+    // The program whose memory KeyMemoryTests searches for keys.
     .executableTarget(
       name: "_KeyHolder", dependencies: ["ObjectContext", "ObjectModel", "ObjectStore", "SQLCipherStore", "StoreKeys"],
       path: "Tests/_KeyHolder", swiftSettings: strict),
@@ -199,7 +199,7 @@ let package = Package(
         "_AllocationCounter", "_TestSupport",
       ],
       path: "Tests/_CountedWork", exclude: ["Costs.txt"], swiftSettings: strict),
-    // The store under power cuts, failing calls, too little memory, kills, damaged files and hostile input; Scripts/torture goes as far as there is time.
+    // Fault tests: power cuts, failing calls, failing allocations, kills, damaged files and hostile input. Scripts/torture runs them for longer.
     tests(
       "ProofTests",
       [
@@ -209,7 +209,7 @@ let package = Package(
         "_StoreSpecification", "_TestSupport",
       ]),
 
-    // What reads bytes that others have written, each with what must be true of it: for the package Fuzzing and for ProofTests.
+    // The parsers of untrusted bytes, each with its invariants, for the package Fuzzing and for ProofTests.
     .target(
       name: "_FuzzTargets",
       dependencies: [
@@ -218,7 +218,7 @@ let package = Package(
       ],
       path: "Tests/_FuzzTargets", swiftSettings: strict),
 
-    // Writes store files as Core Data and the encrypted Core Data store lay them out.
+    // Writes store files in the formats of Core Data and of the encrypted Core Data store.
     .target(
       name: "_CoreDataFixture", dependencies: ["CSQLCipher", "ObjectModel"], path: "Tests/_CoreDataFixture", swiftSettings: strict),
 
@@ -239,9 +239,9 @@ let package = Package(
     .executableTarget(name: "CipherDataTool", dependencies: ["CipherDataToolKit", argumentParser], swiftSettings: strict),
     tests("CipherDataToolTests", ["CipherDataToolKit", "CipherDataTool", "_CoreDataFixture", "_TestSupport"]),
 
-    // Rules for the sources themselves: imports, sizes, the public API, the tables of the documentation.
+    // Rules for the sources: imports, sizes, the public API, the tables of the documentation.
     .testTarget(name: "ArchitectureTests", exclude: ["UnsafeUses.txt"], swiftSettings: strict),
-    // Programs that must not compile, and those that must: the examples of the documentation.
+    // Programs that must not compile, and the documentation's examples, which must.
     .testTarget(
       name: "CompilationTests",
       dependencies: ["CipherData", "CipherDataEngine", "CoreDataImport", "ModelCodeGeneration", "ObjectModel", "_TestSupport"],
@@ -250,7 +250,7 @@ let package = Package(
   ]
 )
 
-// Sources that import CoreData, where the system has no framework of that name: Documentation/CoreDataSources.md says what is there.
+// The module CoreData for systems without the framework; Documentation/CoreDataSources.md describes it.
 #if os(Linux)
   package.products += [
     .library(name: "CoreData", targets: ["CoreData"]),
@@ -264,10 +264,10 @@ let package = Package(
     .executableTarget(name: "generate-core-data-sources", dependencies: ["AccessorSymbols"], swiftSettings: strict),
     .plugin(name: "CoreDataSources", capability: .buildTool(), dependencies: ["generate-core-data-sources"]),
     module("CoreData", ["CProcessor", "ObjectModel", "ObjectQuery", "ObjectStore", "ObjectContext", "SQLCipherStore", "StoreKeys"]),
-    // The names of os and OSLog for sources that write messages. Nothing else depends on it.
+    // The API of os and OSLog. No other module depends on it.
     module("UnifiedLogging", [logging]),
     tests("UnifiedLoggingTests", ["UnifiedLogging", logging]),
-    // Written as applications are: without the settings of the library's own code.
+    // Built with the settings of an application.
     .testTarget(
       name: "CoreDataTests", dependencies: ["CoreData", "ObjectStore", "StoreKeys"],
       resources: [.copy("Ledger.xcdatamodeld"), .copy("Library.xcdatamodeld")],
@@ -275,8 +275,8 @@ let package = Package(
   ]
 #endif
 
-// `swift package generate-documentation`, for those who ask for it: users of the package do not fetch the plugin. The articles and all modules on one page are made by
-// Scripts/documentation.
+// The plugin for `swift package generate-documentation`, on request only, so that users of the package do not fetch it. Scripts/documentation writes the articles and
+// the pages of all modules.
 if Context.environment["CIPHERDATA_DOCUMENTATION"] == "1" {
   package.dependencies.append(.package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.4.0"))
 }

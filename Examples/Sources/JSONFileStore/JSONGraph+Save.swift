@@ -84,7 +84,7 @@ extension JSONGraph {
         objectID: objectID(reference, space), oldVersion: version, newVersion: stored, persistedRow: writer.finish().first)
     }
     guard !conflicts.isEmpty else { return }
-    var error = StoreError(.mergeConflict, "Objects were changed by somebody else since they were read.", operation: .save)
+    var error = StoreError(.mergeConflict, "Objects were changed elsewhere since they were read.", operation: .save)
     error.mergeConflicts = conflicts
     throw error
   }

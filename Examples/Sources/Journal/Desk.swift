@@ -48,7 +48,7 @@ import Foundation
     list.delegate = teller
     let states = document.documentStates()
     Task { [weak self] in
-      for await state in states where state.contains(.inConflict) { self?.tellConflicts() }
+      for await state in states where state.contains(.inConflict) { self?.printConflicts() }
     }
     say("\(list.numberOfObjects) entries. Type help for what there is to do.")
   }
@@ -229,7 +229,7 @@ import Foundation
 
   // MARK: Conflicts
 
-  private func tellConflicts() {
+  private func printConflicts() {
     for conflict in document.conflicts {
       let keys = conflict.keys.isEmpty ? "deleted on one side" : conflict.keys.joined(separator: ", ")
       say("! changed here and elsewhere: \((context.object(with: conflict.objectID) as? Entry)?.title ?? "an entry"): \(keys)")
@@ -239,7 +239,7 @@ import Foundation
 
   private func keep(_ whose: String) throws {
     guard whose == "mine" || whose == "theirs" else { return fail("keep mine, or keep theirs?", EX_USAGE) }
-    guard !document.conflicts.isEmpty else { return fail("Nobody else has changed what was changed here.") }
+    guard !document.conflicts.isEmpty else { return fail("There are no conflicts.") }
     try document.resolveConflicts(keeping: whose == "mine" ? .mine : .theirs)
     say("kept \(whose)")
   }

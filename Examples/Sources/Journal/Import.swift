@@ -14,29 +14,29 @@ struct Import: Sendable {
 
   let entries: [ImportedEntry]
   /// The number of entries per save: large enough for efficient saves, and small enough to stop quickly.
-  var portion = 500
+  var batchSize = 500
 
   /// Imports the entries.
   ///
   /// - Parameters:
   ///   - container: The journal's container.
-  ///   - tell: Called after each batch is saved.
+  ///   - report: Called after each batch is saved.
   /// - Returns: The number of new entries.
   /// - Throws: `CancellationError` if the task is canceled between batches or during one, which is then not saved; the errors of fetches
   ///   and saves.
-  func run(in container: PersistentContainer, tell: @Sendable (Progress) -> Void) async throws -> Int {
+  func run(in container: PersistentContainer, report: @Sendable (Progress) -> Void) async throws -> Int {
     try await container.performBackgroundTask { context in
       var progress = Progress(total: entries.count)
       var added = 0
       while progress.done < entries.count {
         try Task.checkCancellation()
-        let next = entries[progress.done...].prefix(portion)
+        let next = entries[progress.done...].prefix(batchSize)
         added += try add(next, to: context)
         try context.save()
         // Release the objects, so that memory use does not depend on the size of the import.
         context.reset()
         progress.done += next.count
-        tell(progress)
+        report(progress)
       }
       return added
     }
@@ -45,10 +45,10 @@ struct Import: Sendable {
   /// Creates the entries that do not exist yet.
   ///
   /// - Returns: The number of new entries.
-  private func add(_ portion: ArraySlice<ImportedEntry>, to context: ManagedObjectContext) throws -> Int {
-    let known = try context.fetch(Entry.all.where { $0.written.isIn(portion.map(\.written)) })
+  private func add(_ batch: ArraySlice<ImportedEntry>, to context: ManagedObjectContext) throws -> Int {
+    let known = try context.fetch(Entry.all.where { $0.written.isIn(batch.map(\.written)) })
     var there = Set(known.map { Identity(notebook: $0.notebook?.name ?? "", title: $0.title, written: $0.written) })
-    let new = portion.filter { there.insert(Identity(notebook: $0.notebook, title: $0.title, written: $0.written)).inserted }
+    let new = batch.filter { there.insert(Identity(notebook: $0.notebook, title: $0.title, written: $0.written)).inserted }
     // Each notebook is fetched once.
     var notebooks: [String: Notebook] = [:]
     for imported in new {

@@ -47,8 +47,8 @@ extension ImportedEntry {
     switch error {
     case .keyNotFound(let key, _): "has no \(key.stringValue)"
     case .typeMismatch(_, let context), .valueNotFound(_, let context), .dataCorrupted(let context):
-      context.codingPath.last.map { "has a \($0.stringValue) that is none" } ?? "is no JSON object"
-    @unknown default: "is no entry"
+      context.codingPath.last.map { "has an invalid \($0.stringValue)" } ?? "is not a JSON object"
+    @unknown default: "is not an entry"
     }
   }
 }

@@ -34,8 +34,8 @@ final class ImportTests: JournalTestCase {
   func testMalformedLineIsReportedByNumberAndNothingIsImported() throws {
     let folder = folder()
     for (line, reason) in [
-      ("{", "is no JSON object"), (#"{"notebook": "N", "written": "2026-05-01T08:00:00Z"}"#, "has no title"),
-      (#"{"notebook": "N", "title": "T", "written": "yesterday"}"#, "has a written that is none"),
+      ("{", "is not a JSON object"), (#"{"notebook": "N", "written": "2026-05-01T08:00:00Z"}"#, "has no title"),
+      (#"{"notebook": "N", "title": "T", "written": "yesterday"}"#, "has an invalid written"),
       (#"{"notebook": "N", "title": "", "written": "2026-05-01T08:00:00Z"}"#, "has an empty notebook or title"),
     ] {
       let path = try file(lines(600) + ["", line])

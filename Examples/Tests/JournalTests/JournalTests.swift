@@ -98,7 +98,7 @@ final class JournalTests: JournalTestCase {
       let ada = try writer(in: folder, adding: ("Work", "Plan"), savingAfter: 3_600)
       let bob = try reader(of: folder, finding: 1)
       ada.type("keep \(choice)")
-      ada.wait(for: "! Nobody else has changed what was changed here.")
+      ada.wait(for: "! There are no conflicts.")
       ada.type("edit 1")
       ada.type("title Ada's plan")
       ada.type("done")

@@ -52,12 +52,12 @@ final class EveryPropertyTests: XCTestCase {
     _ descriptions: [Description], _ plain: Description, but exceptions: Set<String> = [], line: UInt = #line
   ) throws {
     let labels = Mirror(reflecting: plain).children.compactMap(\.label)
-    XCTAssertTrue(exceptions.isSubset(of: labels), "exceptions that are none: \(exceptions.subtracting(labels))", line: line)
+    XCTAssertTrue(exceptions.isSubset(of: labels), "unknown exceptions: \(exceptions.subtracting(labels))", line: line)
     for label in labels where label != "preserved" && !exceptions.contains(label) {
       let standard = try XCTUnwrap(value(of: label, in: plain))
       XCTAssertTrue(
         try descriptions.contains { try XCTUnwrap(value(of: label, in: $0)) != standard },
-        "no class says '\(label)': macros need a word for it, and Museum.swift a use of it", line: line)
+        "no class uses '\(label)': macros need an argument for it, and Museum.swift a use of that", line: line)
     }
   }
 

@@ -4,7 +4,7 @@ import XCTest
 /// The macros of this build are missing, so nothing can be verified.
 struct NoMacros: Error, CustomStringConvertible {
   var description: String {
-    "this build keeps the program of the macros elsewhere than beside the test bundle; teach `MacroCompiler` the place"
+    "The program of the macros is not next to the test bundle. Update the path in `MacroCompiler`."
   }
 }
 
