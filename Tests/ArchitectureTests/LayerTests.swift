@@ -1,7 +1,8 @@
 import Foundation
 import XCTest
 
-/// The folders of each module are layers: none refers to a type of a layer above its own. Also checks the names of types and files.
+/// The folders of each module are layers: none refers to a type of a layer above its own, except for the file of a façade type. Also checks the
+/// names of types and files.
 final class LayerTests: XCTestCase {
   private static let modules: [ModuleLayers] = {
     let modules = (try? Repository.folders(in: "Sources")) ?? []
@@ -48,7 +49,7 @@ final class LayerTests: XCTestCase {
       module: "M",
       sources: [
         ("Sources/M/M.swift", drawing), ("Sources/M/Low/Below.swift", low), ("Sources/M/High/Above.swift", high),
-        ("Sources/M/Root.swift", root),
+        ("Sources/M/Root.swift", root), ("Sources/M/Low/StoreEngine.swift", SwiftText("final class StoreEngine { let above: Above }")),
       ])
     XCTAssertEqual(layers.order, ["Low", "High", ModuleLayers.root])
     XCTAssertEqual(layers.folders, ["Low", "High"])

@@ -14,6 +14,8 @@ struct UpwardName: Hashable, CustomStringConvertible {
 /// The folders of one module as layers, with the types that each declares and refers to. The root of the module is the top layer.
 struct ModuleLayers {
   static let root = "(the root)"
+  /// The files of façade types. They may name the features above their folder, which they hold as stored properties.
+  static let facades: Set<String> = ["ManagedObjectContext.swift", "PersistentStoreCoordinator.swift", "StoreEngine.swift"]
 
   let module: String
   /// The folders from the bottom up, as listed in the module's first file, and the root; nil without a list.
@@ -25,6 +27,8 @@ struct ModuleLayers {
     let folder: String
     let tokens: SwiftTokens
     let types: [DeclaredType]
+
+    var name: String { path.split(separator: "/").last.map(String.init) ?? path }
   }
 
   /// - Parameter sources: The files below `Sources/<module>/`.
@@ -62,10 +66,10 @@ struct ModuleLayers {
     return found.compactMapValues { $0.count == 1 ? $0.first : nil }
   }
 
-  /// The first reference in each file to each type of another layer.
+  /// The first reference in each file, except for façades, to each type of another layer.
   private var uses: [UpwardName] {
     let layers = layers
-    return files.flatMap { file -> [UpwardName] in
+    return files.filter { !Self.facades.contains($0.name) }.flatMap { file -> [UpwardName] in
       let own = Set(file.types.filter(\.isPrivate).map(\.name))
       var known: Set<String> = []
       return file.tokens.namedTypes(module: module).compactMap { name, line in
