@@ -14,7 +14,7 @@ final class ColdCodeTests: XCTestCase {
   func testLongFunctionsThatRunOncePerModelAreNotOptimized() {
     for folder in Self.cold {
       let sources = Repository.sources.filter { $0.file.hasPrefix(folder) }
-      XCTAssertFalse(sources.isEmpty, "\(folder) is gone; list what took its work")
+      XCTAssertFalse(sources.isEmpty, "\(folder) no longer exists; list its replacement")
       for (file, text) in sources {
         for line in Self.longFunctions(of: text) where !text.code[line].contains("@_optimize(none)") {
           XCTFail("\(file):\(line + 1) has more than \(Self.longest) lines: write @_optimize(none) before it")

@@ -22,7 +22,7 @@ final class LayerTests: XCTestCase {
         XCTFail("\(file) draws no layers: a line for each folder, from the bottom up, as in Sources/StoreKeys/StoreKeys.swift")
         continue
       }
-      XCTAssertEqual(Set(order).count, order.count, "\(file) draws a floor twice")
+      XCTAssertEqual(Set(order).count, order.count, "\(file) lists a layer twice")
       XCTAssertEqual(Set(order).subtracting([ModuleLayers.root]), layers.folders, "\(file) draws other folders than there are")
     }
   }

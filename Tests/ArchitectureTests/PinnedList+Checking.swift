@@ -9,6 +9,6 @@ extension PinnedList {
     let new = lines.filter { !known.contains($0) }.map { "+ \($0)" }
     guard !gone.isEmpty || !new.isEmpty else { return }
     let shown = (gone + new).prefix(20).joined(separator: "\n")
-    XCTFail("\(path) differs from the sources (\(gone.count) lines gone, \(new.count) new). \(hint)\n\(shown)", line: line)
+    XCTFail("\(path) differs from the sources (\(gone.count) lines removed, \(new.count) new). \(hint)\n\(shown)", line: line)
   }
 }

@@ -70,7 +70,7 @@ final class SourceRuleTests: XCTestCase {
   func testHotPathsDoNotUseAny() {
     for path in Self.hotPaths {
       let sources = Repository.sources.filter { $0.file.hasPrefix(path) }
-      XCTAssertFalse(sources.isEmpty, "\(path) is gone; list what took its work")
+      XCTAssertFalse(sources.isEmpty, "\(path) no longer exists; list its replacement")
       for (file, text) in sources {
         for line in text.lines(containing: "Any") { XCTFail("\(file):\(line + 1) contains Any") }
       }
@@ -114,7 +114,7 @@ final class SourceRuleTests: XCTestCase {
           guard let second = Self.secondArgument(of: call) else { continue }
           let label = second.prefix { $0.isLetter }
           guard label.isEmpty || second.dropFirst(label.count).first != ":" else { continue }
-          XCTFail("\(file) writes an error's sentence; make a Reason: \(second.prefix(80))")
+          XCTFail("\(file) contains an error message; add a Reason: \(second.prefix(80))")
         }
       }
     }
@@ -132,7 +132,7 @@ final class SourceRuleTests: XCTestCase {
         // A path component is not a message.
         let pieces = Self.arguments(of: call).components(separatedBy: "\"")
         for index in stride(from: 1, to: pieces.count, by: 2) where !pieces[index - 1].hasSuffix("path + ") {
-          XCTFail("\(file) writes an error's sentence; make a case in StoreAccessError+Causes.swift: \(pieces[index - 1].suffix(80))")
+          XCTFail("\(file) contains an error message; add a case to StoreAccessError+Causes.swift: \(pieces[index - 1].suffix(80))")
         }
       }
     }

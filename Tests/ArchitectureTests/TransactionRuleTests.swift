@@ -20,7 +20,7 @@ final class TransactionRuleTests: XCTestCase {
   func testRowAccessReceivesATransaction() {
     for folder in Self.folders {
       let sources = Repository.sources.filter { $0.file.hasPrefix("Sources/SQLCipherStore/\(folder)/") }
-      XCTAssertFalse(sources.isEmpty, "\(folder) is gone; list what took its work")
+      XCTAssertFalse(sources.isEmpty, "\(folder) no longer exists; list its replacement")
       for (file, text) in sources {
         for line in text.lines(containing: "Connection") {
           let code = text.code[line]

@@ -125,7 +125,7 @@ final class HistoryCommandTests: XCTestCase {
     let expired = try fixture.run(["history", "test.store", "--after", first])
     XCTAssertEqual(expired.status, 65)
     let oldest = try XCTUnwrap(text(lines(fixture).first?["token"]))
-    XCTAssertTrue(expired.error.contains(oldest), "the oldest place that is left is told: \(expired.error)")
+    XCTAssertTrue(expired.error.contains(oldest), "the error names the oldest remaining position: \(expired.error)")
     let strange = try fixture.run(["history", "test.store", "--after", "\(UUID().uuidString)/1/2"])
     XCTAssertEqual(strange.status, 65, strange.error)
     XCTAssertEqual(try fixture.run(["history", "test.store", "--object", "x-cipherdata://nowhere/Item/p1"]).status, 65)

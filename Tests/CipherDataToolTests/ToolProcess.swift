@@ -50,7 +50,7 @@ final class ToolFixture {
         bundle, Bundle(for: ToolFixture.self).bundleURL, Bundle(for: ToolFixture.self).bundleURL.deletingLastPathComponent(),
       ]
       let found = candidates.map { $0.appendingPathComponent("cipherdata") }.first { FileManager.default.isExecutableFile(atPath: $0.path) }
-      return try XCTUnwrap(found, "the tool is not built beside the tests")
+      return try XCTUnwrap(found, "the tool was not built next to the tests")
     }
   }
 

@@ -5,7 +5,7 @@ import _TestSupport
 /// The modules of this build are missing, so nothing can be verified.
 struct NoModules: Error, CustomStringConvertible {
   var description: String {
-    "this build keeps its modules elsewhere than beside the test bundle; build with `swift build --build-tests`, or teach `Compiler` the place"
+    "this build does not place its modules next to the test bundle; build with `swift build --build-tests`, or add the path to `Compiler`"
   }
 }
 

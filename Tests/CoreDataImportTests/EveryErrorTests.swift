@@ -109,7 +109,7 @@ final class EveryErrorTests: XCTestCase {
     XCTAssertEqual(types, Set(Self.tables.map(\.type)))
     for type in types {
       XCTAssertTrue(
-        lines.contains("\(type): extension \(type): LocalizedError"), "\(type) tells a user nothing: make it a LocalizedError with advice")
+        lines.contains("\(type): extension \(type): LocalizedError"), "\(type) is not a LocalizedError: add advice")
     }
   }
 

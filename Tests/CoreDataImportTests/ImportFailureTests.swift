@@ -72,7 +72,7 @@ final class ImportFailureTests: XCTestCase {
     let harness = try fixture("ALTER TABLE ZPERSON RENAME TO ZHUMAN")
     let table = await assertImportFails(.modelMismatch) { _ = try await harness.open() }
     XCTAssertEqual(table?.findings, ["the table ZPERSON of “Person” is missing"])
-    XCTAssertTrue(table?.message.contains("fixture 1") == true, "the version that wrote the store is told")
+    XCTAssertTrue(table?.message.contains("fixture 1") == true, "the error names the version that wrote the store")
 
     let newer = try fixture()
     let other = try Build.compiled([

@@ -40,14 +40,14 @@ final class SourceReadingTests: XCTestCase {
     database.close()
     func contents() throws -> [Data] { try ["", "-wal"].map { try Data(contentsOf: URL(fileURLWithPath: harness.source.path + $0)) } }
     let before = try contents()
-    XCTAssertLessThan(before[0].count, before[1].count, "the rows stand in the log")
+    XCTAssertLessThan(before[0].count, before[1].count, "the rows are in the log")
     try await harness.importAll()
     try await harness.assertHolds(graph)
     XCTAssertEqual(try contents(), before)
     XCTAssertEqual(
       Set(harness.folder.fileNames().filter { $0.hasPrefix("Old") || $0.hasPrefix(".") }),
       ["Old.sqlite", "Old.sqlite-wal", "Old.sqlite-shm"],
-      "nothing but SQLite's index of the log is beside it")
+      "the only file next to it is SQLite's index of the log")
   }
 
   func testStoresInUseAreReadAsOneSnapshot() async throws {

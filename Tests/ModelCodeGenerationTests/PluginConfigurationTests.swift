@@ -63,7 +63,7 @@ final class PluginConfigurationTests: XCTestCase {
     let folder = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
     let names = ["generate-managed-objects-tool", "generate-managed-objects"]
     let found = names.map(folder.appendingPathComponent(_:)).first { FileManager.default.fileExists(atPath: $0.path) }
-    return try XCTUnwrap(found, "the plugin's tool is not beside the test bundle: build all tests, not this target alone")
+    return try XCTUnwrap(found, "the plugin's tool is not next to the test bundle: build all tests, not only this target")
   }
 
   private func run(_ arguments: [String]) throws -> (status: Int32, message: String) {

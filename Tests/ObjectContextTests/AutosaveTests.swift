@@ -71,7 +71,7 @@ import XCTest
       XCTAssertEqual(error, "ValidationError")
       break
     }
-    XCTAssertEqual(clock.sleepCount, 1, "Nobody tries again before something is changed.")
+    XCTAssertEqual(clock.sleepCount, 1, "There is no retry before the next change.")
     XCTAssertEqual(context.insertedObjects, [tag])
     tag.name = "named"
     await clock.waitForSleep(2)

@@ -95,7 +95,7 @@ final class BatchRequestTests: XCTestCase {
       XCTAssertNil(books[0].managedObjectContext)
       XCTAssertEqual(books[0].title, "book 0", "It keeps its last values.")
       XCTAssertEqual(author.books, [books[2]])
-      XCTAssertFalse(context.hasChanges, "Nothing is left to save of an object that is gone.")
+      XCTAssertFalse(context.hasChanges, "A deleted object has nothing to save.")
       XCTAssertEqual(notes.objects(.deletedObjects), Set(books[..<2]))
       XCTAssertEqual(try context.all(Book.self), [books[2]])
       try context.save()
@@ -197,7 +197,7 @@ final class BatchRequestTests: XCTestCase {
         try context.execute(BatchDeleteRequest(objectIDs: [author.objectID]))
         try context.execute(self.setPrice(5))
       }
-      XCTAssertEqual(changes.map(\.updated), [[books[1].objectID], [], []], "What changes nothing is not told.")
+      XCTAssertEqual(changes.map(\.updated), [[books[1].objectID], [], []], "A request that changes nothing is not reported.")
       XCTAssertEqual(changes.map(\.inserted.count), [0, 1, 0])
       XCTAssertEqual(changes.map { Set($0.deleted).count }, [0, 0, 4])
       XCTAssertEqual(changes[0].contextName, "importer")

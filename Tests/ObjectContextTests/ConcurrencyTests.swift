@@ -149,7 +149,7 @@ final class ConcurrencyTests: XCTestCase {
 
   func testContextActorRunsOperationsEnqueuedAsAnotherEnds() async throws {
     let library = ContextActor(container: try await container())
-    let done = expectation(description: "every piece of work has had its turn")
+    let done = expectation(description: "every task has run")
     Task.detached {
       // The next block finds a waiter that was missed, so only two blocks run.
       for _ in 0..<2_000 {

@@ -86,7 +86,7 @@ final class ContextEventTests: XCTestCase {
       XCTAssertEqual(self.names(event.updated), [books[0]: ["title", "price"], books[1]: ["author"], author: ["books"]])
       XCTAssertTrue(event.refreshed.isEmpty)
       context.processPendingChanges()
-      XCTAssertEqual(observer.take().count, 0, "An event without changes is none.")
+      XCTAssertEqual(observer.take().count, 0, "An event without changes is not reported.")
       // Reported changes are not reported again.
       books[0].pages = 3
       other.name = "renamed"

@@ -130,6 +130,6 @@ final class DamagedPageTests: XCTestCase {
         if testRun?.totalFailureCount ?? 0 > 0 { return }
       }
     }
-    XCTAssertGreaterThan(Double(reported), 0.7 * Double(tried), "pages that are not in use are the only ones that nobody reads")
+    XCTAssertGreaterThan(Double(reported), 0.7 * Double(tried), "only unused pages are never read")
   }
 }

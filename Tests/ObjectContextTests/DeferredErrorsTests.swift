@@ -22,7 +22,7 @@ final class DeferredErrorsTests: XCTestCase {
     XCTAssertEqual((errors.pending as? Problem)?.number, 1)
     XCTAssertEqual(thrown { try errors.throwRecorded() }, 1)
     errors.record(Problem(number: 3))
-    XCTAssertEqual((errors.pending as? Problem)?.number, 3, "Of the first one somebody knows.")
+    XCTAssertEqual((errors.pending as? Problem)?.number, 3, "The first error has been reported.")
   }
 
   func testErrorIsThrownByOneFetchAndTheNextSave() {

@@ -18,7 +18,7 @@ final class EntityClassesTests: XCTestCase {
       XCTAssertEqual(classes.entity(of: Author.self)?.name, "Author")
     }
     XCTAssertNil(classes.entity(of: Tag.self))
-    XCTAssertEqual(classes.entity(of: Author.self)?.name, "Author", "A class that nobody knows is not remembered.")
+    XCTAssertEqual(classes.entity(of: Author.self)?.name, "Author", "An unregistered class is not cached.")
     XCTAssertNil(classes.entity(of: ManagedObject.self))
   }
 

@@ -238,15 +238,15 @@ final class FailedReadTests: XCTestCase {
 
   /// A large value whose bytes cannot be read.
   private struct Unreadable: ExternalContent {
-    var count: Int { get throws { throw StoreError(.externalDataMissing, "The file is gone.", operation: .read) } }
-    func makeReader() throws -> ExternalDataReader { throw StoreError(.externalDataMissing, "The file is gone.", operation: .read) }
-    func data() throws -> Data { throw StoreError(.externalDataMissing, "The file is gone.", operation: .read) }
+    var count: Int { get throws { throw StoreError(.externalDataMissing, "The file is missing.", operation: .read) } }
+    func makeReader() throws -> ExternalDataReader { throw StoreError(.externalDataMissing, "The file is missing.", operation: .read) }
+    func data() throws -> Data { throw StoreError(.externalDataMissing, "The file is missing.", operation: .read) }
   }
 
   /// Returns the error that a read throws; or, if it cannot throw, the error that the context reports and the next save throws: never both.
   private func told(_ context: ManagedObjectContext, _ read: () throws -> Void) -> (any Error)? {
     do { try read() } catch {
-      XCTAssertNil(context.pendingError, "what was thrown is not told again")
+      XCTAssertNil(context.pendingError, "a thrown error is not reported again")
       return error
     }
     let error = context.pendingError

@@ -128,7 +128,7 @@ import _TestSupport
     try FileManager.default.removeItem(at: url.appendingPathComponent("StoreContent"))
     do {
       _ = try await ManagedDocument.opened(url)
-      XCTFail("Its store is gone.")
+      XCTFail("Its store is missing.")
     } catch {
       XCTAssertEqual((error as? StoreError)?.code, .storeNotFound, "\(error)")
     }

@@ -312,7 +312,7 @@ final class MappingModelTests: XCTestCase {
     model.entityMappings.removeAll { $0.sourceEntityName == "Order" }
     store.description.mappingModels = [model]
     let error = await store.failure(Shop.new)
-    XCTAssertEqual(error?.code, .mappingModelMissing, "The orders would be gone.")
+    XCTAssertEqual(error?.code, .mappingModelMissing, "The orders would be lost.")
     // If it names the two models, it is valid.
     (model.sourceModel, model.destinationModel) = (ManagedObjectModelReference(Shop.old), ManagedObjectModelReference(Shop.new))
     store.description.mappingModels = [model]

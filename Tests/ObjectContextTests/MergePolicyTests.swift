@@ -264,7 +264,7 @@ final class MergePolicyTests: XCTestCase {
       let gone = other.object(with: held.objectID)
       context.delete(held)
       try context.save()
-      XCTAssertTrue(fault.isUsable, "Nobody knows yet.")
+      XCTAssertTrue(fault.isUsable, "No observer has been notified yet.")
       XCTAssertNil(gone.text("name"))
       XCTAssertFalse(gone.isUsable)
       let reset = try other.make("User", ["name": "dan"])

@@ -98,7 +98,7 @@ final class MergeRuleTests: XCTestCase {
         let chat = try context.make("Chat", ["title": "t", "key": place])
         for _ in 0..<2 { XCTAssertThrowsError(try context.save()) { XCTAssertTrue($0 is MergePolicyError, "\($0)") } }
         context.rollback()
-        XCTAssertTrue(context.pendingError is MergePolicyError, "A rollback mends no policy.")
+        XCTAssertTrue(context.pendingError is MergePolicyError, "A rollback does not fix the policy.")
         XCTAssertNil(chat.managedObjectContext)
         context.mergePolicy = .rollback
         XCTAssertNil(context.pendingError)
@@ -117,7 +117,7 @@ final class MergeRuleTests: XCTestCase {
     let all = Self.mistakes.dropLast(3).reduce(MergePolicy.mergeByPropertyObjectTrump) { policy, _ in policy }
       .resolving("Chat", "titel", as: String.self) { $0.store }.resolving("Caht", by: .rollback)
     XCTAssertThrowsError(try PersistentContainer(name: "chats", managedObjectModel: Self.model, mergePolicy: all)) {
-      XCTAssertEqual(($0 as? ModelValidationError)?.issues.count, 2, "All mistakes come at once.")
+      XCTAssertEqual(($0 as? ModelValidationError)?.issues.count, 2, "All errors are reported together.")
     }
   }
 

@@ -67,7 +67,7 @@ final class MergeScopeTests: XCTestCase {
       library.reader.processPendingChanges()
       XCTAssertEqual(Set(library.owners), [library.own[3], library.own[7]])
       XCTAssertEqual(library.loaded, Self.authorCount - 2)
-      XCTAssertEqual(stack.statements?.count ?? 0, 0, "A merge reads nothing that nobody asks for.")
+      XCTAssertEqual(stack.statements?.count ?? 0, 0, "A merge reads only what is requested.")
       XCTAssertEqual(library.own.map { $0._toManyCount(0) }.reduce(0, +), 2 * Self.authorCount)
       XCTAssertLessThanOrEqual(stack.statements?.count ?? 0, 1, "The members of both owners are read together, others not at all.")
       XCTAssertEqual(library.own[3].books.count, 1)

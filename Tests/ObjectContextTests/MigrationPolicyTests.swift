@@ -190,7 +190,7 @@ final class MigrationPolicyTests: XCTestCase {
   }
   final class CancellingPolicy: EntityMigrationPolicy {
     override func endInstanceCreation(forMapping mapping: EntityMapping, manager: MigrationManager) throws {
-      manager.cancelMigration(HandlerError(text: "called off"))
+      manager.cancelMigration(HandlerError(text: "canceled"))
     }
   }
   final class ValidatingPolicy: EntityMigrationPolicy {
@@ -200,7 +200,7 @@ final class MigrationPolicyTests: XCTestCase {
   }
 
   func testPolicyErrorIsTheCauseAndKeepsTheStore() async throws {
-    for (policy, text) in [(FailingPolicy.self, "policy"), (CancellingPolicy.self, "called off"), (ValidatingPolicy.self, "seven")]
+    for (policy, text) in [(FailingPolicy.self, "policy"), (CancellingPolicy.self, "canceled"), (ValidatingPolicy.self, "seven")]
       as [(EntityMigrationPolicy.Type, String)]
     {
       let store = try MigratingStore()

@@ -55,7 +55,7 @@ final class ObservationTests: XCTestCase {
       XCTAssertEqual([title.value, pages.value, other.value], [1, 0, 0])
       let again = self.track { _ = books[0].title }
       try context.save()
-      XCTAssertEqual(again.value, 0, "What a save writes was told when it was changed.")
+      XCTAssertEqual(again.value, 0, "Saved changes were reported when they were made.")
       books[0].pages = 7
       context.processPendingChanges()
       XCTAssertEqual([again.value, pages.value], [0, 1])

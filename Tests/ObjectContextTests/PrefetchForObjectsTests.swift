@@ -48,7 +48,7 @@ final class PrefetchForObjectsTests: XCTestCase {
       let books = try context.objects("Book")
       stack.statements?.reset()
       try context.prefetch(["author.books"], for: books)
-      XCTAssertEqual(stack.statements?.count, 2, "the authors, the keys of their books, whose rows are at hand")
+      XCTAssertEqual(stack.statements?.count, 2, "the authors, and the keys of their books, whose rows are cached")
       stack.statements?.reset()
       for book in books { XCTAssertEqual(book.one("author")?.many("books").count, 4) }
       XCTAssertEqual(stack.statements?.count, 0, "\(stack.statements?.texts ?? [])")

@@ -139,7 +139,7 @@ final class PublishingTests: XCTestCase {
       ) { _ in heard = listener.count }
       defer { NotificationCenter.default.removeObserver(token) }
       try context.save()
-      XCTAssertEqual(heard, 1, "Whoever hears of the save finds the change set waiting.")
+      XCTAssertEqual(heard, 1, "When the save is reported, the change set is available.")
     }
   }
 
@@ -211,7 +211,7 @@ final class PublishingTests: XCTestCase {
       XCTAssertEqual(listener.count, 0)
       Tag(context: context).name = "b"
       try context.save()
-      XCTAssertEqual(listener.heard.map(\.inserted.count), [1], "What was undone is not told later either.")
+      XCTAssertEqual(listener.heard.map(\.inserted.count), [1], "Changes that were rolled back are never reported.")
     }
   }
 

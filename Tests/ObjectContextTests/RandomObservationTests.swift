@@ -115,7 +115,7 @@ final class RandomObservationTests: XCTestCase {
         if isRolledBack { own.context.rollback() }
         let heard = told.withLock { $0 }
         for (place, read) in readers where read() != before[place] {
-          XCTAssertTrue(heard.contains(place), "\(stack.kind), round \(round): nobody was told of \(place.key)")
+          XCTAssertTrue(heard.contains(place), "\(stack.kind), round \(round): no observer was notified of \(place.key)")
         }
         // A rollback notifies for whole objects, and a merge for the ends of relationships with local changes.
         if !isRolledBack && !savesOtherContext { XCTAssertEqual(heard.subtracting(touched), [], "\(stack.kind), round \(round)") }

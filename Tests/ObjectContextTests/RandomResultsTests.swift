@@ -118,7 +118,7 @@ private final class List<Object: ManagedObject>: ObservedResults, FetchedResults
   func controller(_ controller: FetchedResultsController<Object>, didChangeContentWith change: ResultsChange) {
     changeCount += 1
     if before != known { failures.append("the results were others before they changed") }
-    if change.isEmpty { failures.append("a change of nothing was told") }
+    if change.isEmpty { failures.append("an empty change was reported") }
     guard let applied = known.applying(change), applied == controller.snapshot else {
       failures.append("the change \(change) does not make \(controller.snapshot) of \(known)")
       known = controller.snapshot
@@ -127,7 +127,7 @@ private final class List<Object: ManagedObject>: ObservedResults, FetchedResults
     // Insertions and removals are consistent, and only the necessary results have moved.
     let (old, new) = (Set(known.itemIdentifiers), Set(applied.itemIdentifiers))
     if Set(change.inserted.map(\.objectID)) != new.subtracting(old) || Set(change.removed.map(\.objectID)) != old.subtracting(new) {
-      failures.append("what has come or gone is told otherwise: \(change)")
+      failures.append("insertions or deletions are not reported correctly: \(change)")
     }
     for kept in change.moved + change.updated {
       if controller.indexPath(of: kept.objectID) != kept.newIndexPath { failures.append("\(kept) is elsewhere") }
@@ -195,7 +195,7 @@ private final class List<Object: ManagedObject>: ObservedResults, FetchedResults
       return
         "\(name): \(found) instead of \(expected); a fetch finds \(try context.fetch(request).map(\.objectID)); \(String(describing: context.pendingError))"
     }
-    if known != controller.snapshot { return "\(name): not all changes were told" }
+    if known != controller.snapshot { return "\(name): not all changes were reported" }
     defer { failures = [] }
     return failures.isEmpty ? nil : "\(name): \(failures)"
   }
@@ -299,7 +299,7 @@ private final class World {
       },
       { [self] in
         try List(
-          "books beside cheap ones",
+          "books next to cheap ones",
           try books(
             "ANY author.books.price < 4 OR ANY tags.books.price > 8", FetchSortDescriptor("tags.@count"), FetchSortDescriptor("title")),
           in: context,

@@ -49,7 +49,7 @@ final class ResultsStreamTests: XCTestCase {
     XCTAssertEqual(told.map { $0.insertedSections.map(\.name) }, [["0"], ["1"], ["2"]])
     var seen: [ResultsSnapshot] = []
     for try await snapshot in snapshots { seen.append(snapshot) }
-    XCTAssertEqual(seen, [last].compactMap { $0 }, "Whoever is slow gets the newest.")
+    XCTAssertEqual(seen, [last].compactMap { $0 }, "A slow consumer receives the newest.")
     if let early {
       for try await snapshot in early { XCTAssertEqual(snapshot, last) }
     }

@@ -37,7 +37,7 @@ final class SnapshotCountTests: XCTestCase {
       XCTAssertEqual(context.registeredObjects.count, 0)
       let plain = try count(stack) { _ = try context.fetch(request, as: ObjectSnapshot.self) }
       let members = try count(stack) { found = try context.fetch(request, as: ObjectSnapshot.self, including: ["tags"]) }
-      XCTAssertEqual([plain, members], [1, 3], "beside the rows, the members of 500 results at a time")
+      XCTAssertEqual([plain, members], [1, 3], "in addition to the rows, the members of 500 results at a time")
       XCTAssertEqual(found.map { $0._members(0)?.count }, [Int?](repeating: 1, count: 700))
     }
   }

@@ -210,7 +210,7 @@ final class TransformableTests: XCTestCase {
       }
       XCTAssertNil(page._transformed(1, as: Notes.self))
       XCTAssertEqual((context.pendingError as? KeyValueError)?.code, .transformFailed)
-      XCTAssertThrowsError(try context.save(), "What could not be read is told.")
+      XCTAssertThrowsError(try context.save(), "The unreadable value is reported.")
       try page.setValue("new", forKey: "title")
       try context.save()
       XCTAssertEqual(try stack.makeContext().existingObject(with: page.objectID)["notes"] as? Data, damaged)

@@ -36,7 +36,7 @@ final class UndoTests: XCTestCase {
       try context.undo()
       try context.redo()
       try context.undo()
-      XCTAssertEqual(stack.statements?.count, 0, "nobody has asked for the members, and undoing does not either")
+      XCTAssertEqual(stack.statements?.count, 0, "the members have not been read, and undoing does not read them")
       XCTAssertEqual(author.books.count, 20)
       XCTAssertFalse(context.hasChanges)
     }

@@ -107,7 +107,7 @@ final class UnitOfWorkTests: XCTestCase {
       XCTAssertEqual(work.saveCount, 1)
       XCTAssertEqual(work.deleted, [])
       work.recordUpdate(books[0])
-      XCTAssertTrue(work.updated.contains(books[0]), "Whoever left can come again.")
+      XCTAssertTrue(work.updated.contains(books[0]), "A removed object can be added again.")
     }
   }
 

@@ -146,7 +146,7 @@ final class CompositeModelTests: XCTestCase {
     other.entities[0].name = "Firm"
     let hashes = model().versionHashesByEntityName.merging(other.versionHashesByEntityName) { first, _ in first }
     let merged = try XCTUnwrap(ManagedObjectModel(merging: [model(), other], forStoreMetadata: hashes))
-    XCTAssertEqual(merged.versionHashesByEntityName, hashes, "two composites of one name that differ are told apart")
+    XCTAssertEqual(merged.versionHashesByEntityName, hashes, "two different composites with one name are distinguished")
     XCTAssertThrowsError(try ManagedObjectModel(merging: [model(), other])) {
       XCTAssertEqual($0 as? ModelMergeError, .differentComposites(["Address"]))
     }

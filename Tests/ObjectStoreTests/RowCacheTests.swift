@@ -195,7 +195,7 @@ final class RowCacheTests: XCTestCase {
     let (coordinator, store, scope) = (open.coordinator, open.persistentStore, open.scope)
     DispatchQueue.concurrentPerform(iterations: 4) { _ in
       for _ in 0..<100 {
-        guard let row = try? open.row(id) else { return XCTFail("The row is gone.") }
+        guard let row = try? open.row(id) else { return XCTFail("The row is missing.") }
         let writer = RowWriter(rowCapacity: 1)
         writer.beginRow(entityNumber: row.entityNumber, slotCount: row.slotCount, key: row.key, version: row.version + 1)
         let image = writer.endRow()

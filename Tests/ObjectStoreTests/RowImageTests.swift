@@ -98,7 +98,7 @@ final class RowImageTests: XCTestCase {
       }
     }
     ranges.sort { $0.lowerBound < $1.lowerBound }
-    XCTAssertTrue(zip(ranges, ranges.dropFirst()).allSatisfy { $0.upperBound <= $1.lowerBound }, "values lie in each other", line: line)
+    XCTAssertTrue(zip(ranges, ranges.dropFirst()).allSatisfy { $0.upperBound <= $1.lowerBound }, "values overlap", line: line)
     XCTAssertGreaterThanOrEqual(ranges.first?.lowerBound ?? fixedSize, fixedSize, line: line)
     XCTAssertLessThanOrEqual(ranges.last?.upperBound ?? 0, row.size, line: line)
     for slot in kinds.count..<nullWords * 64 { XCTAssertTrue(row.isNull(slot), "slot \(slot) is none", line: line) }
@@ -227,9 +227,9 @@ final class RowImageTests: XCTestCase {
 
   func testUnreadableExternalValueIsNeverReturnedAsEmpty() throws {
     struct Lost: ExternalContent {
-      var count: Int { get throws { throw StoreError(.externalDataMissing, "The file is gone.", operation: .readLargeValue) } }
+      var count: Int { get throws { throw StoreError(.externalDataMissing, "The file is missing.", operation: .readLargeValue) } }
       func makeReader() throws -> ExternalDataReader {
-        throw StoreError(.externalDataMissing, "The file is gone.", operation: .readLargeValue)
+        throw StoreError(.externalDataMissing, "The file is missing.", operation: .readLargeValue)
       }
     }
     func row(_ external: ExternalData?) -> RowImage {

@@ -123,7 +123,7 @@ struct DamagedFile: ProofCase {
     switch kind {
     case .largeValue where !text.contains("large value"): return "the error does not name a large value: \(text)"
     case .database where damage == .flippedBit && (error as? StoreError)?.code == .storeCorrupt && !text.contains("authentication"):
-      return "a page that was changed is told as something else: \(text)"
+      return "a changed page is reported as something else: \(text)"
     default: return nil
     }
   }

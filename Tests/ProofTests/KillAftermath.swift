@@ -81,13 +81,13 @@ struct KillAftermath {
     try store.close()
     let damage = try settings.damage(round.store)
     guard damage.isEmpty else { return "\(damage.prefix(3))" }
-    guard try settings.contents(round.store) == later else { return "what was saved after the kills is gone" }
+    guard try settings.contents(round.store) == later else { return "what was saved after the kills is missing" }
     return try problemOfPassphrases() ?? problemOfCopies(settings) ?? problemOfMigrationCopies()
   }
 
   private func problem(of contents: [String]) -> String? {
     let films = contents.filter { !$0.hasPrefix("tag ") && !$0.hasPrefix("history ") }
-    for title in before where !films.contains(where: { $0.hasPrefix("\(title) ") }) { return "“\(title)” is gone" }
+    for title in before where !films.contains(where: { $0.hasPrefix("\(title) ") }) { return "“\(title)” is missing" }
     for (order, journal) in zip(round.orders, journals) {
       let found = Set(films.filter { $0.hasPrefix("p\(order.number).") })
       let expected = [journal.films, journal.possible].compactMap { $0 }.map { Set($0.values) }

@@ -223,7 +223,7 @@ final class PlantedWork {
       try context.insert("Letter", ["title": value, "writer": try context.insert("Person")])
       try context.save()
     }
-    failing("a letter that somebody else has changed") {
+    failing("a letter that another context has changed") {
       let (first, second) = (store.newContext(), store.newContext())
       let letters = try [first, second].map { try $0.existingObject(with: one) }
       try letters[0].setValue(Planted.values[10], forKey: "title")
@@ -237,7 +237,7 @@ final class PlantedWork {
     failing("a value of another type") {
       try store.newContext().insert("Letter", ["year": value])
     }
-    failing("a pattern that is none") { _ = try store.newContext().fetch(letters(.compare("title", .matches, "(" + value))) }
+    failing("an invalid pattern") { _ = try store.newContext().fetch(letters(.compare("title", .matches, "(" + value))) }
     failing("a batch of values that are there already") {
       let titles = try store.newContext().fetch(letters().limit(2)).compactMap { $0.text("title") }
       try store.newContext().execute(BatchInsertRequest(entityName: "Letter", objects: titles.map { ["title": $0] }))

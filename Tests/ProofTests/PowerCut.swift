@@ -77,7 +77,7 @@ struct PowerCut: ProofCase {
     try store.close()
     let damage = try settings.damage(url)
     guard damage.isEmpty else { return "\(damage.prefix(3))" }
-    guard try settings.contents(url) == later else { return "what was saved after the cut is gone" }
+    guard try settings.contents(url) == later else { return "what was saved after the cut is missing" }
     return try problemOfCopies(url)
   }
 
@@ -87,7 +87,7 @@ struct PowerCut: ProofCase {
       for (name, contents) in step.copies {
         let place = url.deletingLastPathComponent().appendingPathComponent(name)
         guard FileManager.default.fileExists(atPath: place.path) else {
-          if number <= acknowledged { return "\(name) is gone" }
+          if number <= acknowledged { return "\(name) is missing" }
           continue
         }
         var settings = step.settings

@@ -54,7 +54,7 @@ struct ReplacedAftermath {
       where mayBeGone && [.storeNotFound, .keyFileMissing, .keyFileCorrupt, .notAStore].contains(error.code)
     { return nil }
     guard expected.contains(found) else {
-      return "the store has \(found.count) objects, such as \(found.prefix(2)), and is none of those put there"
+      return "the store has \(found.count) objects, such as \(found.prefix(2)), and is not one of the stores placed there"
     }
     let damage = try settings.damage(round.store)
     guard damage.isEmpty else { return "\(damage.prefix(3))" }
@@ -62,7 +62,7 @@ struct ReplacedAftermath {
     try store.addFilms(["after the kills"], poster: 4_000)
     let later = try store.contents()
     try store.close()
-    return try settings.contents(round.store) == later ? nil : "what was saved after the kills is gone"
+    return try settings.contents(round.store) == later ? nil : "what was saved after the kills is missing"
   }
 
   /// A store imported from a plaintext copy has the tool's passphrase only.

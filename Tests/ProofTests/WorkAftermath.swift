@@ -64,7 +64,7 @@ struct WorkAftermath {
     try attempt.closeStore()
     let damage = try attempt.settings.damage(attempt.url)
     guard damage.isEmpty else { return "\(damage.prefix(3))" }
-    return try attempt.contents() == later ? nil : "what was saved afterwards is gone"
+    return try attempt.contents() == later ? nil : "what was saved afterwards is missing"
   }
 
   /// The contents of the store, with whichever key it has.

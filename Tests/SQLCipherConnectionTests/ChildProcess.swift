@@ -64,7 +64,7 @@ final class ChildProcessTests: XCTestCase {
     switch role {
     case "write": try write(arguments[0], count: Int(arguments[1]) ?? 0)
     case "read": try read(arguments[0])
-    case "beside a plain SQLite": try besidePlainSQLite(arguments[0], isDeep: arguments[1] == "deep")
+    case "with a plain SQLite in the process": try besidePlainSQLite(arguments[0], isDeep: arguments[1] == "deep")
     case "open": answer(kind { try Connection(opening: arguments[0], key: testKey()).close() })
     case "unprivileged": try unprivileged(arguments)
     case "add a slot unprivileged": await addSlotUnprivileged(arguments[0])

@@ -15,7 +15,7 @@ final class DiskFullTests: StoreTestCase {
     let (output, status) = try ChildProcess("fill a disk", [disk], through: ["/usr/bin/unshare"] + namespaces).finish()
     XCTAssertEqual(
       status, 0,
-      "a full disk could not be tried, or was not borne; it takes unshare (util-linux), and root or user namespaces that anybody may make"
+      "the test of a full disk could not run, or failed; it needs unshare (util-linux), and root or unprivileged user namespaces"
         + " (sysctl kernel.unprivileged_userns_clone=1, kernel.apparmor_restrict_unprivileged_userns=0)\n\(output)")
     XCTAssertEqual(ChildProcess.answers(in: output), ["the disk was full"], output)
   }

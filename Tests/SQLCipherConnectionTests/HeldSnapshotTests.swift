@@ -145,7 +145,7 @@ final class HeldSnapshotTests: StoreTestCase {
     let pool = try makePool(limits)
     defer { pool.close() }
     try insert(pool, bytes: 4_000, count: 500)
-    XCTAssertEqual(told.sizes.withLock { $0.count }, 0, "nobody holds it")
+    XCTAssertEqual(told.sizes.withLock { $0.count }, 0, "it is not held")
     let snapshot = try pool.holdSnapshot()
     for _ in 0..<20 { try insert(pool, bytes: 4_000, count: 50) }
     XCTAssertEqual(told.sizes.withLock { $0.count }, 1)

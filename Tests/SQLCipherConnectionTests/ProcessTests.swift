@@ -108,7 +108,7 @@ final class ProcessTests: StoreTestCase {
 
   func testPlainSQLiteInTheSameProcessDoesNotDamageStores() throws {
     let path = try makeStore(beside: "deep")
-    let (output, status) = try ChildProcess("beside a plain SQLite", [path, "deep"]).finish()
+    let (output, status) = try ChildProcess("with a plain SQLite in the process", [path, "deep"]).finish()
     XCTAssertEqual(status, 0, output)
     XCTAssertEqual(ChildProcess.answers(in: output), ["1 ok", "202 ok"], output)
     let plain = try Data(contentsOf: URL(fileURLWithPath: path + ".plain"))
@@ -120,7 +120,7 @@ final class ProcessTests: StoreTestCase {
   func testPlainSQLiteBoundToSQLCipherDoesNotDamageStores() throws {
     let path = try makeStore(beside: "shared")
     let (output, status) = try ChildProcess(
-      "beside a plain SQLite", [path, "shared"], environment: ["SWIFT_BACKTRACE": "enable=no"]
+      "with a plain SQLite in the process", [path, "shared"], environment: ["SWIFT_BACKTRACE": "enable=no"]
     ).finish()
     let answers = ChildProcess.answers(in: output)
     XCTAssertEqual(answers, status == 0 ? ["1 ok", "202 ok"] : ["1 ok"], output)

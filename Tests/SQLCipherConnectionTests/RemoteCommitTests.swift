@@ -28,7 +28,7 @@ final class RemoteCommitTests: StoreTestCase {
     let other = try Connection(opening: path, key: testKey())
     try insert(other)
     try insert(other)
-    XCTAssertEqual(told.withLock { $0 }, 0, "nobody has asked")
+    XCTAssertEqual(told.withLock { $0 }, 0, "no request was made")
     pool.checkForRemoteCommits()
     pool.checkForRemoteCommits()
     XCTAssertEqual(told.withLock { $0 }, 1)
@@ -96,7 +96,7 @@ final class RemoteCommitTests: StoreTestCase {
       XCTAssertEqual(told.withLock { $0 }, 0)
       return ((), nil)
     }
-    XCTAssertEqual(told.withLock { $0 }, 1, "nobody knows what was committed meanwhile")
+    XCTAssertEqual(told.withLock { $0 }, 1, "the commits in between are unknown")
   }
 
   func testConcurrentWritersAndChecksMissNoCommits() throws {
@@ -129,6 +129,6 @@ final class RemoteCommitTests: StoreTestCase {
       }
     }
     XCTAssertEqual(other.withLock { $0 }, 100)
-    XCTAssertEqual(told.withLock { $0 }, 100, "the last commit was told")
+    XCTAssertEqual(told.withLock { $0 }, 100, "the last commit was reported")
   }
 }

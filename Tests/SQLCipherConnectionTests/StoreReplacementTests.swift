@@ -283,7 +283,7 @@ final class StoreReplacementTests: StoreTestCase {
     StoreKeyring.folderSync.withLock { $0 = { _ in throw Stop() } }
     do {
       try await keyring.rotateDataKey(pool: pool)
-      XCTFail("the folder was not synced, and nobody says so")
+      XCTFail("the folder was not synced, and no error says so")
     } catch is Stop {}
     StoreKeyring.folderSync.withLock { $0 = nil }
     // The pool continues with the new key.

@@ -73,7 +73,7 @@ final class ValueListTests: StoreTestCase {
       let bytes = (0..<Int.random(in: 0..<40, using: &random)).map { _ in UInt8.random(in: 0...5, using: &random) }
       _ = try? texts(connection, "SELECT v FROM items(?)", bytes)
     }
-    XCTAssertEqual(try texts(connection, "SELECT v FROM items(?)", whole), ["7", "8"], "the connection is of use")
+    XCTAssertEqual(try texts(connection, "SELECT v FROM items(?)", whole), ["7", "8"], "the connection is usable")
   }
 
   func testRegisteringANameTwiceHasNoEffect() throws {

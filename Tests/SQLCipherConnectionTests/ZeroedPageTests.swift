@@ -97,7 +97,7 @@ final class ZeroedPageTests: StoreTestCase {
         if testRun?.totalFailureCount ?? 0 > 0 { return }
       }
     }
-    XCTAssertGreaterThan(Double(reported), 0.6 * Double(4 * count), "unused pages are the only ones that nobody reads")
+    XCTAssertGreaterThan(Double(reported), 0.6 * Double(4 * count), "only unused pages are never read")
   }
 
   func testCopiesNeverRepairZeroedPages() throws {

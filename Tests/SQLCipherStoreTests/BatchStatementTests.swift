@@ -27,7 +27,7 @@ final class BatchStatementTests: XCTestCase {
     let open = try store.open()
     let statements = try store.statements { XCTAssertEqual(try insert(open, 4_000).count, 4_000) }
     XCTAssertEqual(statements.filter { $0.hasPrefix("INSERT") }.count, 200, "twenty rows a statement")
-    XCTAssertEqual(Set(statements).count, 2, "one text beside the reservation of keys: \(Set(statements))")
+    XCTAssertEqual(Set(statements).count, 2, "one statement in addition to the reservation of keys: \(Set(statements))")
     XCTAssertLessThanOrEqual(statements.count, 202)
   }
 

@@ -131,7 +131,7 @@ final class CompactionTests: XCTestCase {
     let file = try await films.unlock()
     do {
       try await file.compact()
-      XCTFail("somebody has the store open")
+      XCTFail("another process has the store open")
     } catch let error as StoreError {
       XCTAssertEqual(error.code, .busy)
     }
@@ -152,7 +152,7 @@ final class CompactionTests: XCTestCase {
         told.withLock { $0.append((done, total)) }
         return false
       }
-      XCTFail("the work was called off")
+      XCTFail("the task was canceled")
     } catch let error as StoreError {
       XCTAssertEqual(error.code, .cancelled)
       XCTAssertEqual(error.operation, .compact)

@@ -125,7 +125,7 @@ final class ExternalStorageCopyTests: XCTestCase {
         return true
       }
     ).close()
-    XCTAssertEqual(calls.withLock { $0.opened }, 2, "it begins anew")
+    XCTAssertEqual(calls.withLock { $0.opened }, 2, "it starts again")
     try store.close()
     XCTAssertEqual(films.files(), [])
     let findings = try await films.unlock(copy, .sqlcipherPassphrase(SecretBytes(utf8: "other"), .sqlcipher3)).findings(.full)

@@ -384,7 +384,7 @@ final class HistoryFileTests: XCTestCase {
     let all = try transactions(open)
     XCTAssertEqual(all.map(\.kind), [.begin, .save, .migration])
     XCTAssertTrue(all[2].isWhole)
-    XCTAssertEqual(all[1].skippedChangeCount, 1, "the author's entity is gone")
+    XCTAssertEqual(all[1].skippedChangeCount, 1, "the author's entity was removed")
     let changes = try XCTUnwrap(all[1].changes)
     let inserted = try XCTUnwrap(changes.first { $0.changedObjectID.entityName == "Book" && $0.changeType == .insert })
     XCTAssertEqual(inserted.newValues?["name"] as? String, "One")

@@ -44,7 +44,7 @@ final class HistoryMergingTests: XCTestCase {
       XCTAssertEqual(Set(book.members("tags").map { $0.text("name") }), ["red"])
       XCTAssertNil(gone.managedObjectContext)
       XCTAssertEqual(place, one.coordinator.currentToken)
-      XCTAssertEqual(try mine.mergeChanges(fromHistoryAfter: place), place, "nothing has come since")
+      XCTAssertEqual(try mine.mergeChanges(fromHistoryAfter: place), place, "there are no changes since")
     }
   }
 

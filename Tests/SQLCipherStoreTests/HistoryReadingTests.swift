@@ -77,7 +77,7 @@ final class HistoryReadingTests: XCTestCase {
     try open.newContext().execute(BatchInsertRequest(entityName: "Tag", objects: [["name": "red"], ["name": "blue"]]))
     let nothing = open.coordinator.history(changes: .compare("entity", .equal, "Book"))
     let all = try await HistoryCursor(nothing).next()
-    XCTAssertEqual(all.count, 0, "there is none of a book")
+    XCTAssertEqual(all.count, 0, "no record is about a book")
     let calledOff = Task {
       withUnsafeCurrentTask { $0?.cancel() }
       return try await HistoryCursor(nothing).next()

@@ -200,7 +200,7 @@ struct SurveyedRows {
         let entity = newer.entities[number]
         let place = "\(entity.name)/\(key)"
         guard let found = after.rows[entity.root]?[key], found.entity == number else {
-          problems.append("\(place) is gone")
+          problems.append("\(place) is missing")
           continue
         }
         for slot in entity.slots where !slot.isTransient && slot.attribute != nil && slot.attribute?.derivationExpression == nil {

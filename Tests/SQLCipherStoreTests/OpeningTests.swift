@@ -59,7 +59,7 @@ final class OpeningTests: XCTestCase {
     XCTAssertEqual(try open.count("Photo"), 0)
     try open.close()
     description.url = store.folder.file("other.store")
-    XCTAssertEqual(error(description)?.code, .keyProviderFailed, "an unlocked key is of use for its own store only")
+    XCTAssertEqual(error(description)?.code, .keyProviderFailed, "an unlocked key is valid for its own store only")
   }
 
   func testDifferingModelIsReported() throws {

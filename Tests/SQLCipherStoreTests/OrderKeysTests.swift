@@ -20,7 +20,7 @@ final class OrderKeysTests: XCTestCase {
     XCTAssertEqual(OrderKeys.assign([10, nil, 11]), [gap, 2 * gap, 3 * gap])
     XCTAssertEqual(OrderKeys.assign([.max, nil]), [gap, 2 * gap])
     XCTAssertEqual(OrderKeys.assign([nil, .min]), [gap, 2 * gap])
-    XCTAssertEqual(OrderKeys.assign([.min, nil, .max]), [gap, 2 * gap, 3 * gap], "they are further apart than a number tells")
+    XCTAssertEqual(OrderKeys.assign([.min, nil, .max]), [gap, 2 * gap, 3 * gap], "they are further apart than a number can express")
     XCTAssertEqual(OrderKeys.assign([.min, .max]), [.min, .max])
   }
 

@@ -77,6 +77,6 @@ final class PlainSQLiteTests: XCTestCase {
       connection.close()
       try open.close()
     }
-    XCTAssertGreaterThan(telling, schemas * 80, "Too few questions tell one object from another.")
+    XCTAssertGreaterThan(telling, schemas * 80, "Too few queries distinguish objects.")
   }
 }

@@ -16,7 +16,7 @@ final class PredicateDifferentialTests: XCTestCase {
     for seed in 1...seeds { try ask(seed: seed, count: 1_000, &total) }
     XCTAssertGreaterThanOrEqual(total.asked, Int(seeds) * 1_000)
     XCTAssertLessThan(total.refused, total.asked / 8, "Too many predicates are refused.")
-    XCTAssertGreaterThan(total.telling, total.asked / 4, "Too few predicates tell one object from another.")
+    XCTAssertGreaterThan(total.telling, total.asked / 4, "Too few predicates distinguish objects.")
   }
 
   private struct Tally {
@@ -86,7 +86,7 @@ final class PredicateDifferentialTests: XCTestCase {
     }
     do {
       let found = Set(try open.ids(FetchSpecification(entityName: entityName, predicate: .or(others + [predicate]))).map(\.key))
-      XCTAssertEqual(found, expected, "seed \(seed), \(entityName), beside many values: \(predicate)")
+      XCTAssertEqual(found, expected, "seed \(seed), \(entityName), next to many values: \(predicate)")
     } catch let error as StoreError where error.code == .nestingTooDeep {
       return
     }

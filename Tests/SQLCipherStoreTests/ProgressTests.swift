@@ -102,7 +102,7 @@ final class ProgressTests: XCTestCase {
     let stopped = RecordedProgress(stoppingAt: told.all.count - 2)
     do {
       _ = try await file.findings(.full, progress: stopped.handler)
-      XCTFail("the check was called off")
+      XCTFail("the check was canceled")
     } catch let error as StoreError { XCTAssertEqual(error.code, .cancelled) }
     XCTAssertFalse(stopped.all.contains { $0.done == $0.total })
   }
@@ -119,7 +119,7 @@ final class ProgressTests: XCTestCase {
       return told.handler(done, total)
     }
     assertOneFraction(told.all)
-    XCTAssertEqual(isMoved.withLock { $0.filter { $0 }.count }, 1, "the whole is told once the store is there")
+    XCTAssertEqual(isMoved.withLock { $0.filter { $0 }.count }, 1, "completion is reported once the store exists")
     XCTAssertEqual(isMoved.withLock { $0.last }, true)
     XCTAssertGreaterThan(told.all.count, 5)
     try coordinator.remove(moved)
@@ -132,7 +132,7 @@ final class ProgressTests: XCTestCase {
     let told = RecordedProgress(stoppingAt: 3)
     do {
       try await store.coordinator.migratePersistentStore(store.persistentStore, to: target, progress: told.handler)
-      XCTFail("the move was called off")
+      XCTFail("the migration was canceled")
     } catch let error as StoreError { XCTAssertEqual(error.code, .cancelled) }
     XCTAssertFalse(told.all.contains { $0.done == $0.total })
     XCTAssertFalse(FileManager.default.fileExists(atPath: films.folder.file("moved.store").path))
@@ -234,7 +234,7 @@ final class ProgressTests: XCTestCase {
     stopped.cancel()
     do {
       try await films.unlock().backUp(to: films.folder.file("second.store"), progress: stopped.storeProgressHandler)
-      XCTFail("the work was called off")
+      XCTFail("the task was canceled")
     } catch let error as StoreError {
       XCTAssertEqual(error.code, .cancelled)
     }

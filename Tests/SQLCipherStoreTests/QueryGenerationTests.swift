@@ -144,7 +144,7 @@ final class QueryGenerationTests: XCTestCase {
         // No reader is active.
         XCTAssertTrue(eventually { open.persistentStore.queryGenerations.isEmpty })
       } else {
-        XCTAssertEqual(open.persistentStore.queryGenerations.count, 1, "nobody has looked")
+        XCTAssertEqual(open.persistentStore.queryGenerations.count, 1, "the log was not checked")
         XCTAssertTrue(eventually { (try? context.count(for: books)) == nil })
       }
       assertStoreError(.queryGenerationExpired) { try context.count(for: books) }

@@ -51,7 +51,7 @@ final class RemoteChangeProcessTests: XCTestCase {
     for number in 1..<count { try open.store.setUserMetadata(["number": "\(number)"]) }
     try open.save { try $0.update(tag, ["name": .text("\(count)")]) }
     part.signal(SIGCONT)
-    part.wait(for: "heard \(count)")
+    part.wait(for: "received \(count)")
   }
 
   func testObserverIsNotifiedAfterAQueueOverflow() throws {
@@ -74,7 +74,7 @@ final class RemoteChangeProcessTests: XCTestCase {
     // A notice about this commit cannot be stored.
     try open.save { try $0.update(tag, ["name": .text("after all")]) }
     part.signal(SIGCONT)
-    part.wait(for: "heard after all")
+    part.wait(for: "received after all")
   }
 
   func testEightProcessesObserveEachOther() throws {
@@ -104,7 +104,7 @@ final class RemoteChangeProcessTests: XCTestCase {
     part.wait(for: "ready")
     XCTAssertFalse(FileManager.default.fileExists(atPath: store.noticePath))
     try open.save { try $0.update(tag, ["name": .text("1")]) }
-    part.wait(for: "heard 1")
+    part.wait(for: "received 1")
     part.finish()
     // Without a log the store is read without locks, and no process would report changes.
     chmod(store.folder.url.path, 0o755)
@@ -154,7 +154,7 @@ final class RemoteChangeProcessTests: XCTestCase {
     RemotePart.say("ready")
     for await _ in changes {
       let names = try open.texts("name", FetchSpecification(entityName: "Tag"))
-      RemotePart.say("heard \(names.first ?? "nothing")")
+      RemotePart.say("received \(names.first ?? "nothing")")
       if names == [name] { return }
     }
   }

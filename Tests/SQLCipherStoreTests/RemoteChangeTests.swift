@@ -63,7 +63,7 @@ final class RemoteChangeTests: XCTestCase {
     try first.store.setUserMetadata(["by": "first"])
     waitUntil("the other's change") { others.count > 0 }
     usleep(50_000)
-    XCTAssertEqual(own.count, 0, "nobody else has written")
+    XCTAssertEqual(own.count, 0, "there was no other writer")
     try second.save { try $0.update(tag, ["name": .text("changed")]) }
     waitUntil("a change") { own.count == 1 }
     usleep(50_000)
@@ -130,7 +130,7 @@ final class RemoteChangeTests: XCTestCase {
     usleep(20_000)
     waiting.cancel()
     let another = await waiting.value
-    XCTAssertNil(another?.url, "all was told at once")
+    XCTAssertNil(another?.url, "everything was reported together")
   }
 
   func testTheStreamEndsWithTheCoordinator() async throws {
@@ -161,7 +161,7 @@ final class RemoteChangeTests: XCTestCase {
       }
       .count
     }
-    waitUntil("those of other tests are gone") { watchers() == 0 }
+    waitUntil("the threads of other tests have ended") { watchers() == 0 }
     let store = try TestStore()
     let (first, second) = (try store.openObserving(), try store.openObserving())
     XCTAssertEqual(watchers(), 1, "one for the process")
@@ -169,13 +169,13 @@ final class RemoteChangeTests: XCTestCase {
     try second.close()
     XCTAssertEqual(watchers(), 1)
     try store.execute("CREATE TABLE another (a)")
-    waitUntil("the one that is left still hears") { listener.count == 1 }
+    waitUntil("the remaining observer still receives changes") { listener.count == 1 }
     try first.close()
     waitUntil("it is closed") { watchers() == 0 }
     let again = try store.openObserving()
     let heard = RemoteChangeRecorder(again.coordinator)
     try store.execute("CREATE TABLE more (a)")
-    waitUntil("a new one hears") { heard.count == 1 }
+    waitUntil("a new observer receives changes") { heard.count == 1 }
   }
 
   func testExhaustedWatchesFailTheOpening() throws {
@@ -227,14 +227,14 @@ final class RemoteChangeTests: XCTestCase {
     let store = try TestStore()
     let plain = try store.open()
     try plain.insert("Tag", ["name": .text("red")])
-    XCTAssertFalse(StoreFile.exists(store.noticePath), "nobody listens")
+    XCTAssertFalse(StoreFile.exists(store.noticePath), "there are no observers")
     let first = try store.openObserving()
     let attributes = try FileManager.default.attributesOfItem(atPath: store.noticePath)
     XCTAssertEqual(attributes[.size] as? Int, 0)
     XCTAssertEqual(attributes[.posixPermissions] as? Int, 0o600)
     try first.close()
     try plain.close()
-    XCTAssertTrue(StoreFile.exists(store.noticePath), "it stays for those who have not heard yet that it is there")
+    XCTAssertTrue(StoreFile.exists(store.noticePath), "it stays for processes that have not been notified of it yet")
   }
 
   func testEveryWriterTouchesTheFile() throws {
@@ -315,14 +315,14 @@ final class RemoteChangeTests: XCTestCase {
     let listener = RemoteChangeRecorder(first.coordinator)
     let second = try store.open()
     try second.insert("Tag", ["name": .text("red")])
-    waitUntil("it is heard as before") { listener.count > 0 }
+    waitUntil("changes are received as before") { listener.count > 0 }
     try second.close()
     try first.close()
     try waitFor { try await elsewhere.replacePersistentStore(with: description, withPersistentStoreFrom: other) }
     let (again, writer) = (try store.openObserving(), try store.open())
     let later = RemoteChangeRecorder(again.coordinator)
     try writer.insert("Tag", ["name": .text("green")])
-    waitUntil("the new store is heard") { later.count > 0 }
+    waitUntil("changes of the new store are received") { later.count > 0 }
     try again.close()
     try writer.close()
     try waitFor { try await elsewhere.destroyPersistentStore(with: description) }

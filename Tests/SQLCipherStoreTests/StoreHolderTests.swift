@@ -53,7 +53,7 @@ final class StoreHolderTests: XCTestCase {
     XCTAssertTrue(try XCTUnwrap(said).hasSuffix(" In this process the container “Importer” has it open."), said ?? "")
     try second.close()
     said = try await message(url)
-    XCTAssertNil(said, "nobody has it any more")
+    XCTAssertNil(said, "no process has it open anymore")
   }
 
   func testStandaloneConfigurationsAndCoordinatorsAreListed() async throws {

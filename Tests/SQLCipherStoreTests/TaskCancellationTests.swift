@@ -102,7 +102,7 @@ final class TaskCancellationTests: XCTestCase {
     let file = try await films.unlock()
     do {
       try await file.backUp(to: films.folder.file("copy.store")) { _, _ in false }
-      XCTFail("the work was called off")
+      XCTFail("the task was canceled")
     } catch let error as StoreError { XCTAssertEqual(error.code, .cancelled) }
   }
 

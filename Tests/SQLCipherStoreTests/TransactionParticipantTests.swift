@@ -112,7 +112,7 @@ final class TransactionParticipantTests: XCTestCase {
       _ = log.take()
       assertStoreError(.invalidRequest) { try WriteTransaction.begin(partOf: whole, recorders()) }
       whole.rollBack()
-      XCTAssertEqual(log.take(), [], "The end is told once.")
+      XCTAssertEqual(log.take(), [], "The end is reported once.")
     }
   }
 

@@ -108,7 +108,7 @@ final class UnreadableValueTests: XCTestCase {
         XCTAssertThrowsError(try object.value(forKey: key)) { self.assertReported($0, key, object) }
         XCTAssertThrowsError(try object.value(forKey: key, as: String.self)) { self.assertReported($0, key, object) }
         XCTAssertThrowsError(try object.committedValues(forKeys: [key])) { self.assertReported($0, key, object) }
-        XCTAssertNil(context.pendingError, "what was thrown is not told again")
+        XCTAssertNil(context.pendingError, "a thrown error is not reported again")
         XCTAssertNil(object[key])
         self.assertReported(context.pendingError, key, object)
       }
@@ -191,7 +191,7 @@ final class UnreadableValueTests: XCTestCase {
           FetchPredicate(format: "%K != nil", argumentArray: [key]), FetchPredicate(format: "%K == %K", argumentArray: [key, key]),
         ] {
           XCTAssertThrowsError(try predicate.evaluate(with: object), "\(key) \(damage)") { self.assertReported($0, key, object) }
-          XCTAssertNil(context.pendingError, "what was thrown is not told again")
+          XCTAssertNil(context.pendingError, "a thrown error is not reported again")
         }
       }
     }

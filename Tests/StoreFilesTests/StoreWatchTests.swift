@@ -43,7 +43,7 @@ final class StoreWatchTests: XCTestCase {
     func wait(_ count: Int, _ text: String) {
       let end = Date().addingTimeInterval(10)
       while self.count < count {
-        guard Date() < end else { return XCTFail("\(text): told \(self.count) times") }
+        guard Date() < end else { return XCTFail("\(text): notified \(self.count) times") }
         usleep(500)
       }
     }
@@ -132,7 +132,7 @@ final class StoreWatchTests: XCTestCase {
     first.touch()
     second.touch()
     second.wait(two + 2, "its touch")
-    XCTAssertEqual(first.count, one + 2, "nobody watches it any more")
+    XCTAssertEqual(first.count, one + 2, "there are no watchers anymore")
   }
 
   func testAllWatchersOfAStoreAreNotified() throws {

@@ -110,7 +110,7 @@ final class QueryConvenienceTests: XCTestCase {
     }
     XCTAssertEqual(count, 2)
     XCTAssertEqual(try context.fetch(Package.all.sorted(by: \.name)).map(\.installedSize), [1, 21, 20])
-    XCTAssertTrue(apt.essential, "objects at hand take the values")
+    XCTAssertTrue(apt.essential, "objects in memory take the values")
     XCTAssertEqual(try context.update(Package.all) { $0.set(\.summary, to: nil) }, 3)
     XCTAssertNil(apt.summary)
     let section = Section(context: context)

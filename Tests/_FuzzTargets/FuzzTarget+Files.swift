@@ -134,7 +134,7 @@ extension FuzzTarget {
     let image = writer.endRow()
     for (slot, kind, value) in expected where try image.slot(slot, kind: kind) != value { return "slot \(slot) is read as something else" }
     for slot in expected.count..<max(slotCount, expected.count) where !image.isNull(slot) {
-      return "slot \(slot) has a value that nobody set"
+      return "slot \(slot) has a value that was never set"
     }
     return nil
   }

@@ -54,7 +54,7 @@ extension FuzzTarget {
     let text = String(decoding: input, as: UTF8.self)
     let predicate: FetchPredicate
     do { predicate = try FetchPredicate(format: text, argumentArray: []) } catch let error as PredicateFormatError {
-      return (0...text.count).contains(error.position) ? nil : "the error is told at \(error.position) of \(text.count)"
+      return (0...text.count).contains(error.position) ? nil : "the error is reported at \(error.position) of \(text.count)"
     }
     guard try FetchPredicate(format: predicate.predicateFormat) == predicate else { return "what is printed is another predicate" }
     do {
@@ -136,7 +136,7 @@ extension FuzzTarget {
       do {
         value = try Data(line).withUnsafeBytes { (bytes) throws(JSONParser.SyntaxError) in try JSONParser.parse(bytes) }
       } catch let error as JSONParser.SyntaxError {
-        guard (0...line.count).contains(error.offset) else { return "the error is told at \(error.offset) of \(line.count)" }
+        guard (0...line.count).contains(error.offset) else { return "the error is reported at \(error.offset) of \(line.count)" }
         continue
       }
       guard try JSONParser.parse(value.serialized()) == value else { return "what is written is another value" }
@@ -195,6 +195,6 @@ extension FuzzTarget {
     // As many words as a command with all options has. Many command names in a row are slow, since each creates its options.
     let words = input.split(separator: 0x0A, omittingEmptySubsequences: false).prefix(32).map { String(decoding: $0, as: UTF8.self) }
     guard let objection = Tool.objection(to: words) else { return nil }
-    return objection.isEmpty ? "arguments are refused without a word" : nil
+    return objection.isEmpty ? "arguments are rejected without a message" : nil
   }
 }

@@ -264,7 +264,7 @@ final class SoakWorker {
     request.predicate = .compare("title", .beginsWith, "base \(Int.random(in: 0..<10, using: &random))")
     for film in try context.fetch(request) {
       guard let data = try film.externalData(forKey: "poster")?.data(), data.count >= 4_000 else {
-        throw SoakFailure(what: "a large value is gone")
+        throw SoakFailure(what: "a large value is missing")
       }
     }
     if let error = context.pendingError { throw error }
@@ -275,7 +275,7 @@ final class SoakWorker {
     let context = try opened().newContext()
     var request = FetchRequest<ManagedObject>(entityName: "Film")
     request.predicate = .compare("title", .beginsWith, "base ")
-    guard try context.count(for: request) == 200 else { throw SoakFailure(what: "films are gone") }
+    guard try context.count(for: request) == 200 else { throw SoakFailure(what: "films are missing") }
   }
 
   /// Makes a copy, uses it, and destroys it.
@@ -316,6 +316,6 @@ final class SoakWorker {
     let store = try mine.open(actor.store)
     let films = try store.newContext().count(for: FetchRequest<ManagedObject>(entityName: "Film"))
     try store.close()
-    if films < 200 { throw SoakFailure(what: "films are gone") }
+    if films < 200 { throw SoakFailure(what: "films are missing") }
   }
 }

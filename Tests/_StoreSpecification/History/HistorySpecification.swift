@@ -239,7 +239,7 @@ public final class HistorySpecification: ObjectSpecification {
     XCTAssertEqual(updated.newValues?["author"] as? ManagedObjectID, ben.objectID)
     XCTAssertEqual(updated.oldValues?["rating"] as? Double, 0.5)
     XCTAssertNil(updated.newValues?["rating"])
-    XCTAssertEqual(updated.newValues?.names, ["author", "rating", "title"], "that it has no value now is told too")
+    XCTAssertEqual(updated.newValues?.names, ["author", "rating", "title"], "the missing new value is reported too")
   }
 
   private struct Stop: Error {}

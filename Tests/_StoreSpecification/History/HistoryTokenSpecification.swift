@@ -300,7 +300,7 @@ public final class HistoryTokenSpecification: ObjectSpecification {
     try open.insert("Tag", ["name": .text("green")])
     XCTAssertEqual(try transactions(open).count, 1)
     let error = try? transactions(open, after: place)
-    XCTAssertNil(error, "a place in a history that was switched off is none in the next")
+    XCTAssertNil(error, "a position in a disabled history is not valid in the next")
     // A change of the level continues the same history.
     let present = try token(open)
     try history.setHistory(HistorySettings(level: .properties))

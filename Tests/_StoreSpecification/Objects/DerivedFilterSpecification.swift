@@ -365,7 +365,7 @@ public final class DerivedFilterSpecification: ObjectSpecification {
         results.insert(found)
         XCTAssertEqual(try stored(store, account, "count\(number)"), .int(Int64(found)), "\(format), shifted by \(shift)")
       }
-      XCTAssertGreaterThan(results.count, 10, "the predicates tell members apart")
+      XCTAssertGreaterThan(results.count, 10, "the predicates distinguish members")
     }
   }
 

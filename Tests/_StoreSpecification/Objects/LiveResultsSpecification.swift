@@ -164,7 +164,7 @@ public final class LiveResultsSpecification: ObjectSpecification {
     try books[0].setValue(Int64(2), forKey: "year")
     context.delete(books[1])
     try books[2].setValue("z", forKey: "title")
-    XCTAssertEqual(listener.take(), [], "Nothing is told before the event ends.")
+    XCTAssertEqual(listener.take(), [], "Nothing is reported before the event ends.")
     context.processPendingChanges()
     XCTAssertEqual(
       listener.take(),
@@ -188,7 +188,7 @@ public final class LiveResultsSpecification: ObjectSpecification {
     controller.delegate = nil
     try books[0].setValue("x", forKey: "title")
     context.processPendingChanges()
-    XCTAssertEqual(titles(controller), [["n"], ["d", "x", "z"]], "Results stay right without anybody who listens.")
+    XCTAssertEqual(titles(controller), [["n"], ["d", "x", "z"]], "Results stay correct without observers.")
   }
 
   func testDelegateCanChangeObjectsAndFetch() throws {
@@ -364,7 +364,7 @@ public final class LiveResultsSpecification: ObjectSpecification {
     XCTAssertEqual(before.applying(try XCTUnwrap(listener.changes.first)), controller.snapshot)
     context.reset()
     XCTAssertEqual(titles(controller), [["a", "c", "d"]])
-    XCTAssertEqual(listener.changes.last?.updated.count, 3, "After a reset nobody knows what is new.")
+    XCTAssertEqual(listener.changes.last?.updated.count, 3, "After a reset, differences are unknown.")
   }
 
   func testResultsDoNotRetainObjects() throws {
@@ -389,7 +389,7 @@ public final class LiveResultsSpecification: ObjectSpecification {
       XCTAssertEqual(other.sections?.count, 1)
       gone = other
     }
-    XCTAssertNil(gone, "Nobody holds a controller.")
+    XCTAssertNil(gone, "No controller is retained.")
   }
 
   func testFirstFetchIncludesUnsavedChangesOfRelatedObjects() throws {

@@ -203,7 +203,7 @@ extension NestingSpecification {
     XCTAssertEqual(Set(author.members("books").map { $0.text("title") }), ["pushed", "C", "new"])
     try sibling.save()
     XCTAssertEqual(try parent.existingObject(with: here.objectID).integer("year"), 12)
-    XCTAssertEqual(here.integer("year"), 13, "this one merges nothing by itself")
+    XCTAssertEqual(here.integer("year"), 13, "this context does not merge automatically")
   }
 
   func testChildMergesChangesMergedAndSavedByItsParent() throws {

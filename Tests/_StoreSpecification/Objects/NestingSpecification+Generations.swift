@@ -53,7 +53,7 @@ extension NestingSpecification {
     try parent.setQueryGeneration(from: .current)
     XCTAssertEqual(below.queryGenerationToken, .current)
     for (context, found) in zip([child, below], books) {
-      XCTAssertEqual(found[2].text("title"), "Z", "its row was read of the former state, and nobody has seen it")
+      XCTAssertEqual(found[2].text("title"), "Z", "its row was read from the previous state, and has not been exposed")
       XCTAssertEqual(try titles(context), ["A", "D", "Z"])
       XCTAssertEqual(context.queryGenerationToken, parent.queryGenerationToken)
     }

@@ -131,7 +131,7 @@ extension QueryGenerationSpecification {
     try change(writer)
     context.rollback()
     context.refresh(found[2], mergeChanges: true)
-    XCTAssertEqual(found[2].text("title"), "Ulysses", "a single object is brought in step with what the context reads")
+    XCTAssertEqual(found[2].text("title"), "Ulysses", "a single object is updated to the state that the context reads")
     context.refresh(found[2], mergeChanges: false)
     XCTAssertEqual(found[2].text("title"), "Ulysses")
     context.refreshAllObjects()

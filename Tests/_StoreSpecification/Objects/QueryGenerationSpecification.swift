@@ -309,7 +309,7 @@ public final class QueryGenerationSpecification: ObjectSpecification {
     let found = try context.fetch(books())
     hold(found)
     try context.setQueryGeneration(from: pinned.queryGenerationToken)
-    XCTAssertEqual(found[1].text("title"), "Ulysses", "its row was read of the newest state, and nobody has seen it")
+    XCTAssertEqual(found[1].text("title"), "Ulysses", "its row was read from the newest state, and has not been exposed")
     XCTAssertEqual(try titles(context), Self.before)
   }
 

@@ -162,7 +162,7 @@ public final class RandomUndoSpecification: ObjectSpecification {
 
   /// The lines in which two states differ.
   private static func difference(_ state: [String], _ other: [String]?) -> String {
-    guard let other else { return "nobody knows what it was" }
+    guard let other else { return "the previous value is unknown" }
     return (state.filter { !other.contains($0) }.map { "is   " + $0 } + other.filter { !state.contains($0) }.map { "was  " + $0 })
       .joined(separator: "\n")
   }

@@ -306,7 +306,7 @@ extension SnapshotSpecification {
     var newer = try book.snapshot()
     try newer.setValue("Dubliners", forKey: "title")
     assertStoreError(.mergeConflict) { try context.apply(newer) }
-    XCTAssertEqual(try context.existingObject(with: book.objectID).text("title"), "Ulysses", "the state holds still")
+    XCTAssertEqual(try context.existingObject(with: book.objectID).text("title"), "Ulysses", "the state does not change")
     writer.delete(book)
     try writer.save()
     XCTAssertEqual(try context.object(with: newer.objectID ?? book.objectID).snapshot()["title"] as? String, "Ulysses")

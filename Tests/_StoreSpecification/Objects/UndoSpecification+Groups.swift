@@ -24,7 +24,7 @@ extension UndoSpecification {
     try manager.endUndoGrouping()
     manager.beginUndoGrouping()
     try manager.endUndoGrouping()
-    XCTAssertEqual(manager.undoActionName, "Outer", "a group without changes is none")
+    XCTAssertEqual(manager.undoActionName, "Outer", "a group without changes is not recorded")
     XCTAssertEqual(manager.redoActionName, "")
     try context.perform {
       try book.setValue("four", forKey: "title")
@@ -254,7 +254,7 @@ extension UndoSpecification {
     }
     XCTAssertEqual(manager.lastDroppedGroup?.actionName, "Large")
     XCTAssertEqual(manager.lastDroppedGroup?.reason, .largerThanLimit)
-    XCTAssertFalse(manager.canUndo || manager.canRedo, "nobody goes back over what is not known")
+    XCTAssertFalse(manager.canUndo || manager.canRedo, "undo stops at unknown changes")
     XCTAssertEqual(manager.byteCount, 0)
     XCTAssertTrue(manager.lastDroppedGroup?.description.contains("Large") ?? false)
     try context.perform { try book.setValue(Int64(10), forKey: "pages") }

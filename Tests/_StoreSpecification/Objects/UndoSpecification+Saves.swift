@@ -89,7 +89,7 @@ extension UndoSpecification {
     try context.save()
     XCTAssertEqual(manager.lastDroppedGroup?.actionName, "two")
     XCTAssertEqual(manager.lastDroppedGroup?.reason, .largerThanLimit)
-    XCTAssertFalse(manager.canUndo, "nobody goes back over what is not known")
+    XCTAssertFalse(manager.canUndo, "undo stops at unknown changes")
     XCTAssertEqual(manager.byteCount, 0)
   }
 

@@ -355,7 +355,7 @@ public final class UndoSpecification: ObjectSpecification {
     let undone = heard.take()
     XCTAssertEqual(undone.count, 1, "undoing is one event")
     XCTAssertEqual(undone.first?.first, 1, "the deleted tag is back")
-    XCTAssertEqual(undone.first?.last, 1, "the new tag is gone")
+    XCTAssertEqual(undone.first?.last, 1, "the new tag is deleted")
     XCTAssertGreaterThanOrEqual(undone.first?[1] ?? 0, 1)
     try context.redo()
     XCTAssertEqual(heard.take().map { [$0[0], $0[2]] }, [[1, 1]])

@@ -286,7 +286,7 @@ public final class AggregateSpecification: StoreSpecification {
       XCTAssertEqual(try value("average(price)", as: type), .int(2), "The whole part of 2.4375, a decimal.")
       XCTAssertEqual(try value("average(price)", as: type, "price < 0"), .int(-2))
       XCTAssertEqual(try value("median(rating)", as: type), .int(2))
-      XCTAssertEqual(try value("average(pages)", as: type, "title == 'none'"), .null, "There is none of nothing.")
+      XCTAssertEqual(try value("average(pages)", as: type, "title == 'none'"), .null, "No rows have no aggregate.")
     }
     XCTAssertThrowsError(try value("average(pages) * 100000", as: .integer16)) {
       XCTAssertEqual(

@@ -85,7 +85,7 @@ public final class BatchDeleteSpecification: ObjectSpecification {
     let result = try delete(open, BatchDeleteRequest(objectIDs: [tags[1], tags[2], tags[1], author]))
     XCTAssertEqual(Set(result.objectIDs), [tags[1], tags[2], author])
     XCTAssertEqual(
-      try delete(open, BatchDeleteRequest(objectIDs: [tags[1], tags[3]])).objectIDs, [tags[3]], "What is gone is passed over.")
+      try delete(open, BatchDeleteRequest(objectIDs: [tags[1], tags[3]])).objectIDs, [tags[3]], "Deleted rows are skipped.")
     XCTAssertEqual(try names(open, "Tag"), ["0"])
     let unsaved = try open.newContext().insert("Tag")
     assertStoreError(.invalidRequest) { try delete(open, BatchDeleteRequest(objectIDs: [unsaved.objectID])) }

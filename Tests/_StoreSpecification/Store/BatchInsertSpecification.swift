@@ -118,7 +118,7 @@ public final class BatchInsertSpecification: ObjectSpecification {
     }
     let result = try open.newContext().execute(request)
     XCTAssertEqual(result.count, 1_234)
-    XCTAssertEqual(result.objectIDs, [], "Nobody asked for them.")
+    XCTAssertEqual(result.objectIDs, [], "They were not requested.")
     XCTAssertEqual(try open.count("Author"), 1_234)
     let last = FetchSpecification(entityName: "Author", predicate: .compare("born", .equal, 1_233))
     XCTAssertEqual(try open.texts("name", last), ["author 1233"])
