@@ -37,9 +37,9 @@ final class CompactCommandTests: XCTestCase {
     XCTAssertEqual(try count(fixture), "1\n")
     XCTAssertEqual(try fixture.run(["verify", "test.store"]).output, "ok\n")
     let again = try fixture.run(["compact", "test.store"])
-    XCTAssertTrue(again.output.hasSuffix("there was nothing to give back\n"), again.output)
+    XCTAssertTrue(again.output.hasSuffix("there was no unused space\n"), again.output)
     XCTAssertEqual(try fixture.run(["statistics", "test.store", "--remove"]).status, 0)
-    XCTAssertTrue(try fixture.run(["compact", "test.store"]).output.hasSuffix(" given back\n"))
+    XCTAssertTrue(try fixture.run(["compact", "test.store"]).output.hasSuffix(" released\n"))
   }
 
   func testStoresInUseAreRejected() async throws {

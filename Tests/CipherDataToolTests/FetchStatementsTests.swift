@@ -55,7 +55,7 @@ final class FetchStatementsTests: XCTestCase {
   func testExplainPrintsNoResults() async throws {
     let result = try await fixture().run(["fetch", "test.store", "--entity", "Item", "--explain", "--statements"])
     XCTAssertEqual(result.status, ExitStatus.usage.rawValue)
-    XCTAssertTrue(result.error.contains("--explain answers no question"), result.error)
+    XCTAssertTrue(result.error.contains("--explain cannot be combined with --statements"), result.error)
   }
 
   func testRepeatedSingleReadsAreReportedWithAdvice() async throws {

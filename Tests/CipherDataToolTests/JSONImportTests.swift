@@ -146,7 +146,7 @@ final class JSONImportTests: XCTestCase {
       let context = try await TestStack.context(model())
       XCTAssertThrowsError(try TestStack.importLines(text, into: context, entity: "Person"), text) { error in
         XCTAssertEqual((error as? InputError)?.line, 1, text)
-        XCTAssertTrue("\(error)".contains("JSON Lines is expected"), "\(error)")
+        XCTAssertTrue("\(error)".contains("Expected JSON Lines"), "\(error)")
       }
     }
     let context = try await TestStack.context(model())

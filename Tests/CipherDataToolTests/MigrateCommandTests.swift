@@ -219,7 +219,7 @@ final class MigrateCommandTests: XCTestCase {
       XCTAssertEqual([plan.status == 0, migration.status == 0], [answer != .refused, answer != .refused], all.joined(separator: "\n"))
       XCTAssertEqual(difference.output.contains("Stores of the older version are compatible with the newer one."), answer == .fits, all[0])
       XCTAssertEqual(plan.output.contains("No migration is needed"), answer == .fits, all[1])
-      XCTAssertEqual(migration.output.contains("The store fits the model."), answer == .fits, all[2])
+      XCTAssertEqual(migration.output.contains("The store matches the model."), answer == .fits, all[2])
       XCTAssertEqual(try count("Item", fixture, "b == 'x'"), "1")
       let found = try fixture.run(["verify", "test.store"])
       XCTAssertEqual(found.status, 0, found.output + found.error)
@@ -265,7 +265,7 @@ final class MigrateCommandTests: XCTestCase {
     XCTAssertEqual(try fixture.run(["fetch", "before.store", "--entity", "Author", "--count"]).output, "50\n")
     XCTAssertEqual(try fixture.run(["verify", "test.store"]).output, "ok\n")
     let again = try fixture.run(["migrate", "test.store", "--model", "New.xcdatamodel"])
-    XCTAssertEqual(again.output, "Nothing has to be done: the store fits the model.\n")
+    XCTAssertEqual(again.output, "Nothing to do: the store matches the model.\n")
   }
 
   func testStoreAdoptsModelChangesThatKeepTheVersionHash() async throws {
@@ -291,13 +291,13 @@ final class MigrateCommandTests: XCTestCase {
     XCTAssertTrue(dry.output.contains("Book.byJunk: index added\nNo migration is needed: "), dry.output)
     let done = try fixture.run(migrate + ["--backup", "before.store"])
     XCTAssertEqual(done.status, 0, done.error)
-    XCTAssertTrue(done.output.hasSuffix("\nThe store fits the model. It has taken over what changed.\n"), done.output)
+    XCTAssertTrue(done.output.hasSuffix("\nThe store matches the model. It adopted the changes.\n"), done.output)
     let ask = ["fetch", "test.store", "--entity", "Book", "--where", #"junk == "junk 7""#, "--explain"]
     XCTAssertTrue(try fixture.run(ask).output.contains("byJunk"), "the index is used")
     // The store has the newer model, including the parts that do not affect tables.
     let long = String(repeating: "a", count: 201)
     XCTAssertEqual(try fixture.run(["import", "test.store", "-"], input: #"{"$entity":"Author","name":"\#(long)"}"# + "\n").status, 65)
-    XCTAssertEqual(try fixture.run(migrate).output, "Nothing has to be done: the store fits the model.\n")
+    XCTAssertEqual(try fixture.run(migrate).output, "Nothing to do: the store matches the model.\n")
     XCTAssertEqual(try fixture.run(["verify", "test.store"]).output, "ok\n")
     let before = try fixture.run(["fetch", "before.store"] + ask.dropFirst(2))
     XCTAssertFalse(before.output.contains("byJunk"), before.output)
@@ -310,7 +310,7 @@ final class MigrateCommandTests: XCTestCase {
     let finished = try fixture.run(["migrate", "test.store", "--finish"])
     XCTAssertEqual(finished.status, 0, finished.error)
     XCTAssertTrue(finished.output.hasSuffix("done.\n"), finished.output)
-    XCTAssertEqual(try fixture.run(["migrate", "test.store", "--finish"]).output, "Nothing was put off.\n")
+    XCTAssertEqual(try fixture.run(["migrate", "test.store", "--finish"]).output, "Nothing was deferred.\n")
     XCTAssertEqual(try count("Book", fixture), "30")
     XCTAssertEqual(try fixture.run(["verify", "test.store"]).output, "ok\n")
   }

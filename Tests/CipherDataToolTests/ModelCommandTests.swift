@@ -72,7 +72,7 @@ final class ModelCommandTests: XCTestCase {
       guard arguments[1] != "show" else { continue }
       let strict = try tool.run(arguments + ["--strict"], passphrase: nil)
       XCTAssertEqual(strict.status, 65, "\(arguments)")
-      XCTAssertTrue(strict.error.contains("--strict refuses the model, which has 4 warnings: "), strict.error)
+      XCTAssertTrue(strict.error.contains("--strict rejects the model, which has 4 warnings: "), strict.error)
       // An error uses nothing instead.
       for words in ["is used", "is left out"] { XCTAssertFalse(strict.error.contains(words), strict.error) }
     }

@@ -18,7 +18,7 @@ struct PassphraseOptions: ParsableArguments {
   var keyWork: Int?
 
   func validate() throws {
-    if let keyWork, keyWork < 1 { throw ValidationError("--key-work takes a number from 1.") }
+    if let keyWork, keyWork < 1 { throw ValidationError("--key-work must be 1 or more.") }
   }
 
   /// Returns the passphrase or the recovery key of an existing store.
@@ -51,8 +51,8 @@ struct PassphraseOptions: ParsableArguments {
 struct StrictOption: ParsableArguments {
   @Flag(
     help: """
-      Refuse a model with a warning of “cipherdata model lint”: words that mean nothing or cannot be used, missing types or missing inverses. Otherwise \
-      the warnings are printed with what is used instead.
+      Reject a model with a warning of “cipherdata model lint”: unknown or unusable words, missing types or missing inverses. Otherwise the \
+      warnings are printed with the values that are used instead.
       """)
   var strict = false
 }

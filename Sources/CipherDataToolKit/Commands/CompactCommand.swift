@@ -34,7 +34,7 @@ struct CompactCommand: AsyncParsableCommand {
     case .text:
       let (before, after) = (InfoText.bytes(result.bytesBefore), InfoText.bytes(result.bytesAfter))
       let saved = result.bytesBefore - result.bytesAfter
-      let end = saved > 0 ? "\(InfoText.bytes(saved)) given back" : "there was nothing to give back"
+      let end = saved > 0 ? "\(InfoText.bytes(saved)) released" : "there was no unused space"
       try sink.line("\(before) before, \(after) after: \(end)")
     }
     try sink.flush()

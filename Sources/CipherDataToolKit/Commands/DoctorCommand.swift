@@ -66,7 +66,7 @@ struct DoctorCommand: AsyncParsableCommand {
     let advice = findings.count { $0.grade == .advice || $0.grade == .failure }
     try sink.line("")
     try sink.line(
-      advice == 0 ? "Nothing has to be done." : "\(advice) thing\(advice == 1 ? "" : "s") should be done; see the lines marked ! or ✗.")
+      advice == 0 ? "Nothing to do." : "\(advice) recommendation\(advice == 1 ? "" : "s"); see the lines marked ! or ✗.")
   }
 
   private static func wrapped(_ text: String, width: Int) -> [String] {

@@ -9,7 +9,7 @@ struct FetchCommand: AsyncParsableCommand {
     discussion: """
       --where takes Core Data's predicate language over key paths, such as: section.name == "games" AND installedSize > 100000; \
       name BEGINSWITH[cd] "lib"; ANY tags.name == "role::program"; maintainer == nil; priority IN {"required", "important"}; \
-      summary SEARCH "text adv* -game" (words, beginnings, what is to be missing, "\"phrases\"", OR), with --sort relevance the best first; \
+      summary SEARCH "text adv* -game" (words, prefixes, excluded words, "\"phrases\"", OR; --sort relevance sorts the best matches first); \
       SUBQUERY(relations, $r, $r.entity == "Dependency" AND ANY $r.alternatives.packageName LIKE "libgtk*").@count == 0.
 
       --select computes columns, of each object or, with --group-by or a function over many objects, of groups: count, sum, min, max, average \
@@ -41,7 +41,7 @@ struct FetchCommand: AsyncParsableCommand {
   var format = OutputFormat.table
 
   func validate() throws {
-    if explain, statements { throw ValidationError("--explain answers no question: it takes no --statements.") }
+    if explain, statements { throw ValidationError("--explain cannot be combined with --statements.") }
   }
 
   func run() async throws {

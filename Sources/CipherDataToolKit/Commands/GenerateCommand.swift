@@ -7,7 +7,7 @@ import ObjectModel
 struct GenerateCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "generate", abstract: "Generate the Swift classes of a model's entities in a folder.",
-    discussion: "One file for the model and one for each class. Files that are there already are replaced if they differ.")
+    discussion: "One file for the model and one for each class. Existing files are replaced if they differ.")
 
   /// The access level of the generated classes.
   enum Access: String, ExpressibleByArgument, CaseIterable {

@@ -72,13 +72,13 @@ struct HistoryCommand: AsyncParsableCommand {
 
   func validate() throws {
     let actions = [enable, disable, purgeBefore != nil, consumers].count { $0 }
-    if actions > 1 { throw ValidationError("Give one of --enable, --disable, --purge-before and --consumers.") }
+    if actions > 1 { throw ValidationError("Use only one of --enable, --disable, --purge-before and --consumers.") }
     if actions == 1, [after, filter.author, filter.entity, object].contains(where: { $0 != nil }) || limit != nil || beginning {
-      throw ValidationError("--after, --author, --entity, --object, --beginning and --limit are for listing.")
+      throw ValidationError("--after, --author, --entity, --object, --beginning and --limit apply only to listing.")
     }
-    if force, purgeBefore == nil { throw ValidationError("--force belongs to --purge-before.") }
-    if values, disable || purgeBefore != nil || consumers { throw ValidationError("--values is for listing and for --enable.") }
-    if let limit, limit < 1 { throw ValidationError("--limit takes a number from 1.") }
+    if force, purgeBefore == nil { throw ValidationError("--force requires --purge-before.") }
+    if values, disable || purgeBefore != nil || consumers { throw ValidationError("--values applies only to listing and --enable.") }
+    if let limit, limit < 1 { throw ValidationError("--limit must be 1 or more.") }
   }
 
   func run() async throws {
@@ -100,7 +100,7 @@ struct HistoryCommand: AsyncParsableCommand {
     let coordinator = container.persistentStoreCoordinator
     if enable || disable {
       let level = try coordinator.persistentStores.first?.historyLevel
-      return Tool.note(level.map { "the store keeps a history of \($0.rawValue)" } ?? "the store keeps no history")
+      return Tool.note(level.map { "the store records a history of \($0.rawValue)" } ?? "the store records no history")
     }
     if let before {
       var request: PersistentHistoryChangeRequest

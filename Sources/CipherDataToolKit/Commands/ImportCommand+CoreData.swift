@@ -47,7 +47,7 @@ struct CoreDataOptions: ParsableArguments {
 
   /// Imports into a store, which is created if it does not exist.
   func run(_ path: String, into store: String, passphrase: PassphraseOptions) async throws {
-    guard let model else { throw ToolError(.usage, "Which model was \(path) written with? Give --model.") }
+    guard let model else { throw ToolError(.usage, "--model is missing: name the model that \(path) was written with.") }
     let source = try await open(path, try ModelCommand.model(model, version: modelVersion, strict: strict.strict))
     for warning in source.warnings { Tool.note("\(path): \(warning)") }
     let isNew = try !FilePlace.isTaken(store)
@@ -60,7 +60,7 @@ struct CoreDataOptions: ParsableArguments {
     let report = try await Interruption().cancelling(
       Task {
         if let description { return try await source.importAll(creating: description, progress: progress) }
-        guard let target else { throw ToolError(.software, "There is neither a store nor a folder for one.") }
+        guard let target else { throw ToolError(.software, "The import has no destination (a bug in the tool).") }
         let container = try await PersistentContainer.open(target, isReadOnly: false)
         return try await container.closing { try await source.importAll(into: container, progress: progress) }
       })

@@ -44,12 +44,12 @@ struct ImportCommand: AsyncParsableCommand {
   func run() async throws {
     if let path = coreData.fromCoreData {
       guard file == nil, entity == nil, !skipBadLines else {
-        throw ToolError(.usage, "--from-core-data takes no input file, --entity or --skip-bad-lines.")
+        throw ToolError(.usage, "--from-core-data cannot be combined with an input file, --entity or --skip-bad-lines.")
       }
-      guard author.author == nil else { throw ToolError(.usage, "--from-core-data takes no --author.") }
+      guard author.author == nil else { throw ToolError(.usage, "--from-core-data cannot be combined with --author.") }
       return try await coreData.run(path, into: store, passphrase: passphrase)
     }
-    if let stray = coreData.stray { throw ToolError(.usage, "\(stray) belongs to --from-core-data.") }
+    if let stray = coreData.stray { throw ToolError(.usage, "\(stray) requires --from-core-data.") }
     if file == nil, Terminal.isTerminal(STDIN_FILENO) {
       throw ToolError(.usage, "No input: name a file, or - for standard input.")
     }

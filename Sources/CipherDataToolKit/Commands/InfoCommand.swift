@@ -12,7 +12,7 @@ struct InfoCommand: AsyncParsableCommand {
   }
 
   static let configuration = CommandConfiguration(
-    commandName: "info", abstract: "Print what a store holds: objects by entity, sizes, cipher, keys, model.")
+    commandName: "info", abstract: "Print information about a store: objects by entity, sizes, cipher, keys, model.")
 
   @OptionGroup
   var store: StoreOptions

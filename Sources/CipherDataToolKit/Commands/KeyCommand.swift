@@ -69,7 +69,7 @@ struct KeyCommand: AsyncParsableCommand {
       let wanted = key.lowercased()
       let slots = file.keySlots.filter { !wanted.isEmpty && $0.id.uuidString.lowercased().hasPrefix(wanted) }
       guard let slot = slots.first, slots.count == 1 else {
-        throw ToolError(.usage, slots.isEmpty ? "The store has no such key; see `cipherdata key list`." : "Several keys begin like this.")
+        throw ToolError(.usage, slots.isEmpty ? "The store has no such key; see `cipherdata key list`." : "Several keys have this prefix.")
       }
       try await file.removeKey(slot.id)
       Tool.note("Removed key \(KeyCommand.shortID(slot)).")

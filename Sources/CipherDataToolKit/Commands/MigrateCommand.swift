@@ -26,7 +26,7 @@ struct MigrateCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("The newer model: an .xcdatamodeld or .xcdatamodel.", valueName: "model"), completion: .file())
   var model: String?
 
-  @Option(help: ArgumentHelp("A version of the bundle; its current one if left out.", valueName: "name"))
+  @Option(help: ArgumentHelp("A version of the bundle; by default, the current one.", valueName: "name"))
   var version: String?
 
   @OptionGroup var strict: StrictOption
@@ -55,19 +55,19 @@ struct MigrateCommand: AsyncParsableCommand {
 
   func validate() throws {
     guard finish == (model == nil) else {
-      throw ValidationError(finish ? "--finish takes no model." : "Give the newer model with --model, or --finish.")
+      throw ValidationError(finish ? "--finish cannot be combined with --model." : "Specify --model or --finish.")
     }
     if author.author != nil, dryRun || finish {
-      throw ValidationError("--author is for a migration: --dry-run and --finish write no history.")
+      throw ValidationError("--author cannot be combined with --dry-run or --finish, which record no history.")
     }
     if finish, dryRun || defersCleanUp || backup != nil || version != nil || stages {
-      throw ValidationError("--finish goes with no other option.")
+      throw ValidationError("--finish cannot be combined with other options.")
     }
-    if showsStatements, !dryRun { throw ValidationError("--sql goes with --dry-run.") }
+    if showsStatements, !dryRun { throw ValidationError("--sql requires --dry-run.") }
     if stages, let model, URL(fileURLWithPath: model).pathExtension != "xcdatamodeld" {
       throw ValidationError("--stages needs an .xcdatamodeld, which has several versions.")
     }
-    if dryRun, backup != nil { throw ValidationError("--dry-run makes no backup.") }
+    if dryRun, backup != nil { throw ValidationError("--backup cannot be combined with --dry-run.") }
   }
 
   func run() async throws {
@@ -138,14 +138,14 @@ struct MigrateCommand: AsyncParsableCommand {
   private func renew(
     _ file: SQLCipherStoreFile, _ model: CompiledModel, _ changes: [String], _ description: PersistentStoreDescription, _ sink: OutputSink
   ) async throws {
-    if changes.isEmpty { return try sink.line("Nothing has to be done: the store fits the model.") }
+    if changes.isEmpty { return try sink.line("Nothing to do: the store matches the model.") }
     if let backup { try await file.backUp(to: .path(backup)) }
     var description = description
     description.renewsModel = true
     let coordinator = PersistentStoreCoordinator(compiledModel: model)
     try coordinator.remove(try await coordinator.addPersistentStore(with: description))
     for change in changes { try sink.line(change) }
-    try sink.line("The store fits the model. It has taken over what changed.")
+    try sink.line("The store matches the model. It adopted the changes.")
   }
 
   /// Returns a description of the model's changes and of the migration plan, with its SQL statements on request.
@@ -166,6 +166,6 @@ struct MigrateCommand: AsyncParsableCommand {
       while try coordinator.finishDeferredLightweightMigrationTask() { count += 1 }
       try coordinator.remove(opened)
     }
-    try sink.line(count == 0 ? "Nothing was put off." : count == 1 ? "One task done." : "\(count) tasks done.")
+    try sink.line(count == 0 ? "Nothing was deferred." : count == 1 ? "One task done." : "\(count) tasks done.")
   }
 }

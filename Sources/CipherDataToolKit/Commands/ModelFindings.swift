@@ -94,7 +94,7 @@ struct ModelFindings {
   private static func report(_ findings: [Finding], strict: Bool) throws {
     if strict, !findings.isEmpty {
       let count = findings.count == 1 ? "a warning" : "\(findings.count) warnings"
-      throw refusal("--strict refuses the model, which has \(count): ", findings)
+      throw refusal("--strict rejects the model, which has \(count): ", findings)
     }
     for finding in findings.prefix(20) { Tool.note("warning: \(finding.description)") }
     if findings.count > 20 { Tool.note("warning: and \(findings.count - 20) more; “cipherdata model lint” prints all") }

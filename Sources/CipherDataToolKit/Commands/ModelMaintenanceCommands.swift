@@ -15,13 +15,13 @@ extension ModelCommand {
           cipherdata model diff Library.xcdatamodeld --from "Library 1"
         """)
     @Argument(help: "The older model.") var older: String
-    @Argument(help: "The newer model; the older one's bundle if left out.") var newer: String?
+    @Argument(help: "The newer model; by default, the older one's bundle.") var newer: String?
     @Option(help: ArgumentHelp("The version of the older bundle.", valueName: "version")) var from: String?
     @Option(help: ArgumentHelp("The version of the newer bundle.", valueName: "version")) var to: String?
 
     func validate() throws {
       if newer == nil, from == nil, to == nil {
-        throw ValidationError("One model cannot differ from itself. Give a second one, or a version with --from.")
+        throw ValidationError("A model cannot be compared with itself. Name a second model, or a version with --from.")
       }
     }
 
@@ -86,7 +86,7 @@ extension ModelCommand {
           cipherdata model diff Library.xcdatamodeld --from Library
         """)
     @Argument(help: "An .xcdatamodeld.") var model: String
-    @Option(help: ArgumentHelp("The version's name; the model's with the next number if left out.", valueName: "name")) var name: String?
+    @Option(help: ArgumentHelp("The version's name; by default, the model's with the next number.", valueName: "name")) var name: String?
 
     func run() async throws {
       let name = try VersionedModel.addVersion(named: name, toBundleAt: .path(model))

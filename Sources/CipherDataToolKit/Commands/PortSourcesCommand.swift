@@ -19,7 +19,7 @@ struct PortSourcesCommand: AsyncParsableCommand {
 
   @Argument(help: "A folder with Swift sources, or one source.", completion: .directory) var folder: String
   @Flag(help: "Change the files.") var write = false
-  @Flag(help: "Also leave properties with @NSManaged to the plugin, whose numbers are read ten times as fast.") var leaveProperties = false
+  @Flag(help: "Also leave @NSManaged properties to the plugin; numbers are then read ten times as fast.") var leaveProperties = false
 
   func run() async throws {
     let sink = OutputSink()

@@ -23,7 +23,7 @@ struct ReportCommand: AsyncParsableCommand {
     String
   @Option(
     name: .customLong("where"), parsing: .unconditionalSingleValue,
-    help: ArgumentHelp("An entity, a colon, and a condition that the application uses. Can be repeated.", valueName: "question"))
+    help: ArgumentHelp("An entity, a colon, and a condition that the application uses. Can be repeated.", valueName: "query"))
   var questions: [String] = []
   @Option(help: ArgumentHelp("The number of sample objects of each entity, with values NOT ENCRYPTED.", valueName: "number")) var samples =
     0
@@ -50,7 +50,7 @@ struct ReportCommand: AsyncParsableCommand {
       title: file.url.lastPathComponent, information: information, model: model, usage: usage, largeValues: file.largeValueSizes(),
       unusedIndexes: unused, unknownTemplates: unknown, samples: tables)
     try write(report.html())
-    if samples > 0 { Tool.note("\(output) holds values of objects, NOT encrypted.") }
+    if samples > 0 { Tool.note("\(output) contains values of objects, NOT encrypted.") }
   }
 
   private func write(_ page: String) throws {

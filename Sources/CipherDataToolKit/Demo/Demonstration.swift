@@ -25,7 +25,7 @@ package struct Demonstration {
       title: "Who maintains essential packages?",
       line: "Maintainer --where ANY packages.essential == YES --sort name --properties name, packages.@count"),
     Question(
-      title: "Which packages need a libc and are themselves no library?",
+      title: "Which packages need a libc and are not libraries?",
       line: """
         Package --where ANY relations.alternatives.packageName BEGINSWITH "libc" AND NOT section.name IN {"libs", "libdevel"} \
         --sort -installedSize, name --properties name, section.name, installedSize, relations.@count
@@ -96,10 +96,10 @@ package struct Demonstration {
     try tell("4. The files hold no plaintext", "")
     try await searchPlaintext(in: folder, container)
 
-    try tell("5. A wrong passphrase is refused", "")
+    try tell("5. A wrong passphrase is rejected", "")
     try await tryWrongPassphrase(store)
 
-    try tell("6. What it took", "")
+    try tell("6. Time and space", "")
     let size = try Self.files(in: folder).reduce(0) { $0 + $1.size }
     let rate = Double(summary.inserted) / max(Self.seconds(imported - unlocked), 0.001)
     for line in [

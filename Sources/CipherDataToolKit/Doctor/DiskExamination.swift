@@ -67,7 +67,7 @@ package enum DiskExamination {
     for option in mount.options where ["nobarrier", "barrier=0", "data=writeback", "ro"].contains(option) {
       result.append(
         option == "ro"
-          ? Finding(area, "mount option", option, .note, "It can only be read: a store with a log takes a copy elsewhere.")
+          ? Finding(area, "mount option", option, .note, "It is read-only: copy a store with a log elsewhere to open it.")
           : Finding(
             area, "mount option", option, .advice,
             "A sync may return before the bytes are on the disk: a power cut may lose acknowledged saves, or damage the store. Mount without it."
@@ -105,7 +105,7 @@ package enum DiskExamination {
         area, subject, "switched off", .failure,
         "LD_PRELOAD names libeatmydata, which makes syncs do nothing: a power cut loses saves. Start without it.")
     }
-    guard let time else { return Finding(area, subject, "not tried", .note, "Nothing may be written in this folder.") }
+    guard let time else { return Finding(area, subject, "not tried", .note, "This folder is not writable.") }
     let microseconds = Int(time / .microseconds(1))
     let text = microseconds < 1_000 ? "\(microseconds) µs" : "\(microseconds / 1_000).\(microseconds / 100 % 10) ms"
     // Flash drives need some hundred microseconds to write a block.

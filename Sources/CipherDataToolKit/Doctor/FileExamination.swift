@@ -35,19 +35,19 @@ package enum FileExamination {
     let isFolder = mode & S_IFMT == S_IFDIR
     if owner != storeOwner {
       return Finding(
-        area, name, bits, .advice, "It belongs to another user (\(owner)) than the store (\(storeOwner)): give it back with chown.")
+        area, name, bits, .advice, "It belongs to another user (\(owner)) than the store (\(storeOwner)): change the owner with chown.")
     }
     if mode & 0o022 != 0 {
       return Finding(
         area, name, bits, .advice,
-        "Others may write it, and so destroy the store or restore an older state: chmod \(isFolder ? "700" : "600").")
+        "Other users can write it, and so destroy the store or restore an older state: chmod \(isFolder ? "700" : "600").")
     }
     if mode & 0o044 != 0 {
       return Finding(
         area, name, bits, name.hasSuffix(".keys") ? .advice : .note,
         name.hasSuffix(".keys")
-          ? "Others may read it and try passphrases at leisure: chmod 600."
-          : "Others may read it. It is encrypted; its size and the times of saves are not secret.")
+          ? "Other users can read it and try passphrases: chmod 600."
+          : "Other users can read it. It is encrypted; its size and the times of saves are not secret.")
     }
     return Finding(area, name, bits)
   }
@@ -56,7 +56,7 @@ package enum FileExamination {
     let bits = String(mode & 0o7777, radix: 8)
     // In a folder with the sticky bit, only owners can remove their files.
     if mode & 0o022 != 0, mode & S_ISVTX == 0 {
-      return Finding(area, "folder", "\(path) \(bits)", .advice, "Others may rename or remove the store's files: chmod go-w.")
+      return Finding(area, "folder", "\(path) \(bits)", .advice, "Other users can rename or remove the store's files: chmod go-w.")
     }
     return Finding(area, "folder", "\(path) \(bits)")
   }

@@ -16,7 +16,7 @@ package enum MemoryExamination {
     if open.isEmpty { return Finding(area, "swap", places.joined(separator: ", ") + " (in memory or encrypted)") }
     return Finding(
       area, "swap", open.joined(separator: ", "), .advice,
-      "Keys are kept out of it; values that an application has read may be written there in plain text. Encrypt it (crypttab, option swap), or use zram."
+      "Keys are never written to it, but values that an application has read can be, in plaintext. Encrypt it (crypttab, option swap), or use zram."
     )
   }
 
@@ -35,10 +35,10 @@ package enum MemoryExamination {
     // A program that receives core dumps gets them regardless of the limit, unless the limit is 1.
     let isTaken = pattern.hasPrefix("|")
     if limit == 0, !isTaken { return Finding(area, "core dumps", "off") }
-    let size = limit == 0 ? "taken by a program" : limit > 1 << 50 ? "of any size" : "up to \(InfoText.bytes(Int(clamping: limit)))"
+    let size = limit == 0 ? "written by a program" : limit > 1 << 50 ? "of any size" : "up to \(InfoText.bytes(Int(clamping: limit)))"
     return Finding(
       area, "core dumps", "\(size) (\(pattern))", .advice,
-      "Keys are kept out of them; values that an application has read are in them. Switch them off: `ulimit -c 0`, or LimitCORE=0 in the unit"
+      "Keys are excluded from them, but values that an application has read are not. Disable them: `ulimit -c 0`, or LimitCORE=0 in the unit"
         + (isTaken ? ", and Storage=none in coredump.conf." : "."))
   }
 
@@ -47,7 +47,7 @@ package enum MemoryExamination {
     let text = limit > 1 << 50 ? "no limit" : InfoText.bytes(Int(clamping: limit))
     if limit < 64 << 10 {
       return Finding(
-        area, "locked memory", text, .advice, "Keys may be swapped: allow 64 KiB at least (`ulimit -l`, LimitMEMLOCK= in the unit).")
+        area, "locked memory", text, .advice, "Keys can be swapped: allow at least 64 KiB (`ulimit -l`, LimitMEMLOCK= in the unit).")
     }
     return Finding(area, "locked memory", text)
   }
@@ -61,7 +61,7 @@ package enum MemoryExamination {
     default:
       Finding(
         area, "debuggers", "every program of the same user", .note,
-        "Programs of the same user may read the memory of one that has a store open. sysctl kernel.yama.ptrace_scope=1 keeps them from it.")
+        "Programs of the same user can read the memory of a process with an open store. sysctl kernel.yama.ptrace_scope=1 prevents this.")
     }
   }
 }

@@ -34,7 +34,7 @@ package enum ExitStatus: Int32, Sendable, CaseIterable {
     case .badData: "bad data"
     case .noInput: "no input"
     case .unavailable: "no working SQLCipher"
-    case .software: "a mistake in the tool, or not enough memory"
+    case .software: "a bug in the tool, or out of memory"
     case .cannotCreate: "cannot create"
     case .damage: "input/output error or damage"
     case .busy: "busy"

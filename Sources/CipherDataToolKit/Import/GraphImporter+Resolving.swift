@@ -38,12 +38,12 @@ extension GraphImporter {
     let key = try identities.attributeKey(of: object) ?? relationalKey(of: object, implied)
     if let key, let known = try found[key] ?? findByRelationships(key) {
       guard known.compiledEntity.isKind(of: object.entity) else {
-        throw object.error("An object with these values is there and is of the entity \(known.compiledEntity.name).")
+        throw object.error("An object with these values exists, and is of the entity \(known.compiledEntity.name).")
       }
       return (known, false)
     }
     if object.entity.isAbstract {
-      throw object.error("No such object is there, and the entity is abstract: name one below it.", key: "$entity")
+      throw object.error("There is no such object, and the entity is abstract: name a subentity.", key: "$entity")
     }
     let living = try context.insertObject(entityName: object.entity.name)
     summary.inserted += 1

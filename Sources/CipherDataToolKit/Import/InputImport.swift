@@ -88,7 +88,7 @@ package struct InputImport: Sendable {
           guard let first = bytes.first(where: { !ASCII.isSpace($0) }) else { return nil }
           if first == UInt8(ascii: "[") {
             throw InputError(
-              line: lines.lineNumber, "JSON Lines is expected, one object a line, and this is an array. “jq -c '.[]'” converts an array.")
+              line: lines.lineNumber, "Expected JSON Lines, one object per line, but found an array. “jq -c '.[]'” converts an array.")
           }
           do {
             return try mapping.object(try JSONParser.parse(bytes), line: lines.lineNumber)
@@ -110,7 +110,7 @@ extension InputImport {
   /// Returns advice for a JSON object that does not end on its line.
   private static func advice(on error: JSONParser.SyntaxError, in bytes: UnsafeRawBufferPointer) -> String {
     guard bytes.dropFirst(error.offset).allSatisfy(ASCII.isSpace) else { return "" }
-    return " JSON Lines is expected: each object is whole in one line. “jq -c .” converts objects of several lines."
+    return " Expected JSON Lines, one object per line. “jq -c .” converts objects that span several lines."
   }
 }
 

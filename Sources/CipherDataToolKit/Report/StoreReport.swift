@@ -52,7 +52,7 @@ package struct StoreReport {
       \(indexes)
       \(keys)
       \(sampleTables)
-      <footer class="soft">Written by cipherdata \(Tool.version). \(samples.isEmpty ? "The page holds no value of any object." : "The page holds values of objects, not encrypted.")</footer>
+      <footer class="soft">Written by cipherdata \(Tool.version). \(samples.isEmpty ? "The page contains no values of objects." : "The page contains values of objects, unencrypted.")</footer>
       </main></body></html>
 
       """
@@ -94,7 +94,7 @@ package struct StoreReport {
     let free = information.freePageCount * pageSize
     return [
       Bar("Database, in use", "", max(0, information.fileSize - free), InfoText.bytes(max(0, information.fileSize - free))),
-      Bar("Database, unused", free > information.fileSize / 4 ? "cipherdata compact gives it back" : "", free, InfoText.bytes(free)),
+      Bar("Database, unused", free > information.fileSize / 4 ? "cipherdata compact releases it" : "", free, InfoText.bytes(free)),
       Bar(
         "Log", information.logSize > information.fileSize ? "larger than the store: a process holds an old snapshot" : "",
         information.logSize, InfoText.bytes(information.logSize)),
@@ -107,7 +107,7 @@ package struct StoreReport {
     let note = pages > limit ? "beyond the limit: a process reads an old snapshot of the store" : ""
     return [
       Bar("Pages in the log", note, pages, Self.grouped(pages)),
-      Bar("Pages with which a commit copies them into the database", "", limit, Self.grouped(limit)),
+      Bar("Pages from which a commit copies them into the database", "", limit, Self.grouped(limit)),
     ]
   }
 
@@ -145,7 +145,7 @@ package struct StoreReport {
   }
 
   private var indexes: String {
-    var text = "<section><h2>Indexes that nothing uses</h2>"
+    var text = "<section><h2>Unused indexes</h2>"
     if let unusedIndexes {
       text +=
         unusedIndexes.isEmpty
@@ -154,10 +154,10 @@ package struct StoreReport {
           + unusedIndexes.map { "<li><b>\(escaped($0.name))</b> of \(escaped($0.entityName))</li>" }.joined()
           + "</ul><p class=\"soft\">Neither a fetch template of the model nor one of the conditions given with --where uses them. Code may.</p>"
     } else {
-      text += "<p class=\"soft\">The model has no fetch templates, and no condition was given with --where: nothing can be said.</p>"
+      text += "<p class=\"soft\">The model has no fetch templates, and no condition was given: the use of indexes is unknown.</p>"
     }
     if !unknownTemplates.isEmpty {
-      text += "<p class=\"soft\">Could not be asked: \(escaped(unknownTemplates.joined(separator: ", "))).</p>"
+      text += "<p class=\"soft\">Could not be examined: \(escaped(unknownTemplates.joined(separator: ", "))).</p>"
     }
     return text + "</section>"
   }

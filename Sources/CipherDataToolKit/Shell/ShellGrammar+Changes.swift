@@ -6,7 +6,7 @@ extension ShellGrammar {
   struct Update: EntityAction {
     static let configuration = CommandConfiguration(
       abstract: UpdateCommand.configuration.abstract,
-      discussion: "Outside of a draft it is saved at once. Prints how many objects were changed.")
+      discussion: "Outside a draft, the change is saved immediately. Prints the number of changed objects.")
     @OptionGroup var about: EntityArgument
     @Option(parsing: .unconditional, help: ArgumentHelp("The comma-separated assignments.", valueName: "values")) var set: String
     @OptionGroup var options: BatchOptions
@@ -21,7 +21,7 @@ extension ShellGrammar {
   struct Delete: EntityAction {
     static let configuration = CommandConfiguration(
       abstract: DeleteCommand.configuration.abstract,
-      discussion: "Outside of a draft it is saved at once. Prints how many objects were deleted, with all that their delete rules reach.")
+      discussion: "Outside a draft, the deletion is saved immediately. Prints the number of deleted objects, including cascades.")
     @OptionGroup var about: EntityArgument
     @OptionGroup var options: BatchOptions
 
@@ -35,7 +35,7 @@ extension ShellGrammar {
   struct Undo: ShellAction {
     static let configuration = CommandConfiguration(
       abstract: "Undo the last change, and print it.",
-      discussion: "Outside of a draft it is saved at once, as a new change of what is stored by now.")
+      discussion: "Outside a draft, the result is saved immediately, as a new change to the stored state.")
 
     func perform(in session: ShellSession) async throws { try await session.print { try $0.undo() } }
   }

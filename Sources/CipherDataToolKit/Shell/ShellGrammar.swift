@@ -112,7 +112,7 @@ struct ShellGrammar: ParsableCommand {
 
   /// `count`.
   struct Count: EntityAction {
-    static let configuration = CommandConfiguration(abstract: "Print how many results `fetch` has.")
+    static let configuration = CommandConfiguration(abstract: "Print the number of results of `fetch`.")
     @OptionGroup var about: EntityArgument
     @OptionGroup var options: FetchOptions
 
@@ -147,7 +147,7 @@ struct ShellGrammar: ParsableCommand {
 
   /// `quit`.
   struct Quit: ShellAction {
-    static let configuration = CommandConfiguration(abstract: "Leave; so does Ctrl-D.", aliases: ["exit"])
+    static let configuration = CommandConfiguration(abstract: "Leave the shell, as Ctrl-D does.", aliases: ["exit"])
 
     func perform(in session: ShellSession) async throws { session.leave() }
   }

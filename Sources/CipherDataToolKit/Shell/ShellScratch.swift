@@ -72,7 +72,7 @@ final class ShellScratch {
       guard try change.dryRun(in: root) > Self.objectLimit else { return try changeObjects(change, named: name) }
       let count = try change.changeRows(in: root)
       root.undoManager?.removeAllActions()
-      untold = "\(name) cannot be undone: it concerns more than \(Self.objectLimit) objects, and is done without any in memory."
+      untold = "\(name) cannot be undone: it changes more than \(Self.objectLimit) objects, directly in the store."
       return count
     }
   }

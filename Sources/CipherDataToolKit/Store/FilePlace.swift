@@ -12,7 +12,7 @@ enum FilePlace {
     // A broken symbolic link also occupies the name.
     if number == ENOENT { return lstat(path, &status) == 0 }
     if number == ENOTDIR || number == ENAMETOOLONG { return false }
-    throw ToolError(.noInput, "Cannot look at \(path): \(String(cString: strerror(number))).")
+    throw ToolError(.noInput, "Cannot access \(path): \(String(cString: strerror(number))).")
   }
 
   /// Checks that a store's file exists.
@@ -33,7 +33,7 @@ enum FilePlace {
     guard stat(folder, &status) == 0 else {
       let number = errno
       if number == ENOENT { throw ToolError(.cannotCreate, "There is no folder \(folder); create it first, for example with mkdir -p.") }
-      throw ToolError(.cannotCreate, "Cannot look at the folder \(folder): \(String(cString: strerror(number))).")
+      throw ToolError(.cannotCreate, "Cannot access the folder \(folder): \(String(cString: strerror(number))).")
     }
     guard status.st_mode & S_IFMT == S_IFDIR else { throw ToolError(.cannotCreate, "There is no folder \(folder): a file has the name.") }
     guard access(folder, W_OK | X_OK) == 0 else {

@@ -116,7 +116,7 @@ package enum ValueCoding {
     guard significant <= 38 else { throw Mismatch(message: "A decimal has at most 38 significant digits.") }
     guard let decimal = Decimal(string: text, locale: Locale(identifier: "en_US_POSIX")), !decimal.isNaN,
       significant == 0 || decimal != 0
-    else { throw Mismatch(message: "A decimal lies between 10⁻¹²⁸ and 10¹⁶⁵.") }
+    else { throw Mismatch(message: "A decimal is between 10⁻¹²⁸ and 10¹⁶⁵.") }
     return decimal._slot
   }
 

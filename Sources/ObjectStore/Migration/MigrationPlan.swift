@@ -100,7 +100,7 @@ public struct MigrationPlan: Sendable, CustomStringConvertible {
   public var description: String {
     if isEmpty {
       return changes.isEmpty
-        ? "Nothing has to be done: the store fits the model."
+        ? "Nothing to do: the store matches the model."
         : "No migration is needed: indexes and derived values follow when the store is opened for writing."
     }
     var lines: [String] = []
