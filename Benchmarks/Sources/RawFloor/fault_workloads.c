@@ -113,9 +113,9 @@ static double w11_operations(const floor_state *state) { return (double)state->d
 const floor_workload floor_fault_workloads[] = {
     {"W9a", "point, in a block", FLOOR_MILLISECONDS, w9_prepare, w9_run, w9_finish, floor_one},
     {"W9b", "point, without a block", FLOOR_MILLISECONDS, w9_prepare, w9_run, w9_finish, floor_one},
-    {"W10a", "traverse_lazy, let go", FLOOR_MILLISECONDS, w10_prepare, w10a_run, finish_touched, floor_one},
-    {"W10b", "traverse_lazy, kept", FLOOR_MILLISECONDS, w10_prepare, hop, w10b_finish, floor_one},
+    {"W10a", "traverse_lazy, released", FLOOR_MILLISECONDS, w10_prepare, w10a_run, finish_touched, floor_one},
+    {"W10b", "traverse_lazy, retained", FLOOR_MILLISECONDS, w10_prepare, hop, w10b_finish, floor_one},
     {"W10c", "traverse_bulk", FLOOR_MILLISECONDS, w10_prepare, w10c_run, finish_touched, floor_one},
-    {"W11", "hop at hand", FLOOR_NANOSECONDS_EACH, w11_prepare, w11_run, finish_touched, w11_operations},
+    {"W11", "hop in memory", FLOOR_NANOSECONDS_EACH, w11_prepare, w11_run, finish_touched, w11_operations},
 };
 const int floor_fault_workload_count = sizeof floor_fault_workloads / sizeof floor_fault_workloads[0];

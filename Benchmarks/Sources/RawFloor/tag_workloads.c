@@ -145,6 +145,6 @@ const floor_workload floor_tag_workloads[] = {
     {"W12b", "tags_row, only those books", FLOOR_MILLISECONDS, prepare_books, read_every_tenth, finish_every_tenth, floor_one},
     {"W12c", "tags_row, all books", FLOOR_MILLISECONDS, prepare_books, read_all, finish_all, floor_one},
     {"W12d", "tags_batch, 10,000 books by ID", FLOOR_MILLISECONDS, prepare_books, read_at_once, finish_sample, floor_one},
-    {"W12e", "tags_batch, books at hand", FLOOR_MILLISECONDS, prepare_books, read_at_once, finish_sample, floor_one},
+    {"W12e", "tags_batch, books in memory", FLOOR_MILLISECONDS, prepare_books, read_at_once, finish_sample, floor_one},
 };
 const int floor_tag_workload_count = sizeof floor_tag_workloads / sizeof floor_tag_workloads[0];

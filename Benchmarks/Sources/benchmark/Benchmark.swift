@@ -57,7 +57,7 @@ struct Benchmark {
       if options.list {
         for workload in setting.workloads() { print(workload.id, workload.name, workload.sides[.ours] == nil ? "(C only)" : "") }
         if setting.concurrency() != nil { print(Concurrency.id, "8 tasks read while one saves (ours only)") }
-        if setting.notices() != nil { print(Notices.id, "another process commits, this one hears of it (ours only)") }
+        if setting.notices() != nil { print(Notices.id, "notification of a commit by another process (ours only)") }
         for workload in setting.sizes()?.workloads() ?? [] { print(workload.id, workload.name) }
       } else {
         try await run(options, setting)

@@ -33,7 +33,7 @@ final class LargeSides {
     saves = sample(14, min(500, books / 20))
     let (each, points, saves) = (Double(books), Double(points.count), Double(saves.count))
     return [
-      workload("W30a", "insert in portions", .nanoseconds, each) { self.importing($0, self.path($0), Self.cacheSize, keeps: true) },
+      workload("W30a", "insert in batches", .nanoseconds, each) { self.importing($0, self.path($0), Self.cacheSize, keeps: true) },
       workload("W30b", "memory of an import", .megabytes) {
         self.importing($0, self.path($0) + "-small", Self.smallCacheSize, keeps: false)
       },

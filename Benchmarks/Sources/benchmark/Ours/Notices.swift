@@ -50,9 +50,9 @@ struct Notices {
       Concurrency.Figure(id: id, name: name, value: value, must: must, stretch: stretch, isHigherBetter: false, unit: unit)
     }
     return [
-      figure("W23a", "commit to notice in another process, on disk, FULL: median", delays.percentile(50), "ms", must: 2, stretch: 1),
+      figure("W23a", "commit to notification in another process, on disk, FULL: median", delays.percentile(50), "ms", must: 2, stretch: 1),
       figure("W23b", "the same: 99th percentile", delays.percentile(99), "ms", must: 30, stretch: 10),
-      figure("W23c", "wake-ups of the thread that listens while nobody writes, 10 s", Double(woken), "", must: 0, stretch: 0),
+      figure("W23c", "wake-ups of the observer thread without writes, 10 s", Double(woken), "", must: 0, stretch: 0),
     ]
   }
 

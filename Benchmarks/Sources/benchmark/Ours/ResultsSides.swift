@@ -37,7 +37,7 @@ final class ResultsSides {
     return [
       workload("W27a", "results in 26 sections, to W4", .milliseconds, to: "W27a-fetch"),
       workload("W27b", "one change of results", .nanoseconds, Double(changes)),
-      workload("W27c", "1,000 changes of results at once", .milliseconds),
+      workload("W27c", "1,000 changes of results together", .milliseconds),
     ].compactMap { $0 }
   }
 
