@@ -102,7 +102,7 @@
       return [
         Mistake(
           at: node,
-          "the class checks values itself: instead of .validated call validate(&value, forKey: \"\(first.name)\", by:) in its validateValue(_:forKey:)"
+          "the class overrides validation: instead of .validated, call validate(&value, forKey: \"\(first.name)\", by:) in its validateValue(_:forKey:)"
         )
       ]
     }

@@ -103,7 +103,7 @@ extension SourcePort {
     if let brace = TokenCursor.openers(cursor.tokens, before: cursor.position).last, !TokenCursor.isOfType(cursor.tokens, braceAt: brace) {
       if folder.types[name] ?? 0 > 1 {
         return remark(
-          token, "a function declares the class \(name), whose accessors stand in another file: declare it outside, by a name of its own")
+          token, "a function declares the class \(name), whose accessors are in another file: declare it outside, with a distinct name")
       }
       return localClasses.append(cursor.position)
     }

@@ -31,13 +31,13 @@
     /// - Throws: ``Mistake`` if the class cannot be an entity. Errors in properties are in ``mistakes``.
     init(entity declaration: some DeclGroupSyntax, mark: AttributeSyntax) throws {
       guard let declaration = declaration.as(ClassDeclSyntax.self) else {
-        throw Mistake(at: mark, "@Entity is for classes; a struct of values within an object is marked with @Composite")
+        throw Mistake(at: mark, "@Entity is for classes; use @Composite for a struct of an object's values")
       }
       if let generics = declaration.genericParameterClause { throw Mistake(at: generics, "a class with @Entity cannot be generic") }
       guard let inherited = declaration.inheritanceClause?.inheritedTypes.first?.type.trimmedDescription else {
         throw Mistake(
           at: declaration.name,
-          "a class with @Entity inherits from ManagedObject, or from another class with @Entity: write '\(declaration.name.text): ManagedObject'"
+          "a class with @Entity must inherit from ManagedObject or from another class with @Entity: write '\(declaration.name.text): ManagedObject'"
         )
       }
       typeName = declaration.name.text
@@ -51,7 +51,7 @@
     /// - Throws: ``Mistake``, as for classes.
     init(composite declaration: some DeclGroupSyntax, mark: AttributeSyntax) throws {
       guard let declaration = declaration.as(StructDeclSyntax.self) else {
-        throw Mistake(at: mark, "@Composite is for structs; a class of objects is marked with @Entity")
+        throw Mistake(at: mark, "@Composite is for structs; use @Entity for a class of objects")
       }
       if let generics = declaration.genericParameterClause { throw Mistake(at: generics, "a struct with @Composite cannot be generic") }
       typeName = declaration.name.text
@@ -62,7 +62,7 @@
         mistakes += Self.problem(ofPart: variable).map { [$0] } ?? []
       }
       if properties.isEmpty, mistakes.isEmpty {
-        throw Mistake(at: declaration.name, "a composite has parts: mark its properties with @Attribute")
+        throw Mistake(at: declaration.name, "a composite must have parts: mark its properties with @Attribute")
       }
     }
 
@@ -113,7 +113,7 @@
           guard let variable = member.decl.as(VariableDeclSyntax.self), let (_, mark) = PropertyShape.marks(of: variable).first else {
             continue
           }
-          mistakes.append(Mistake(at: mark, "a property of the model cannot stand under #if: a store would not fit the other program"))
+          mistakes.append(Mistake(at: mark, "a property of the model cannot be inside #if: stores would not fit the other build"))
         }
       }
     }
@@ -130,13 +130,13 @@
           }
         }
         if !isStored || variable.modifiers.contains(where: { $0.name.text == "static" }) { return nil }
-        return Mistake(at: variable, "every stored property of a composite is a part: mark it with @Attribute, or compute it")
+        return Mistake(at: variable, "every stored property of a composite must be a part: mark it with @Attribute, or compute it")
       }
-      if mark != .attribute { return Mistake(at: attribute, "a composite has attributes only: relationships belong to the class") }
+      if mark != .attribute { return Mistake(at: attribute, "a composite can have only attributes: relationships belong to the class") }
       guard let property = try? PropertyShape(variable) else { return nil }
       if !property.options.isDisjoint(with: ["unique", "indexed"]) {
         return Mistake(
-          at: attribute, "the class that has the composite says what is unique or indexed: @Entity(.unique(\"home.\(property.name)\"))")
+          at: attribute, "the class with the composite declares uniqueness and indexes: @Entity(.unique(\"home.\(property.name)\"))")
       }
       if property.options.contains("transient") {
         return Mistake(at: attribute, "a part of a composite cannot be .transient: make the composite attribute transient")

@@ -94,23 +94,23 @@
       let marks = Self.marks(of: variable)
       guard let (mark, attribute) = marks.first else { return nil }
       if marks.count > 1 {
-        throw Mistake(at: marks[1].attribute, "a property is one of attribute, relationship and fetched property: remove a mark")
+        throw Mistake(at: marks[1].attribute, "a property is either an attribute, a relationship or a fetched property: remove one macro")
       }
       for modifier in variable.modifiers where ["static", "class", "lazy", "weak", "unowned"].contains(modifier.name.text) {
-        throw Mistake(at: modifier, "a property of the model is a plain 'var' of the instance: remove '\(modifier.name.text)'")
+        throw Mistake(at: modifier, "a property of the model must be a plain instance 'var': remove '\(modifier.name.text)'")
       }
       guard variable.bindingSpecifier.text == "var" else {
         throw Mistake(
-          at: variable.bindingSpecifier, "a property of the model is a 'var'; of a derived attribute only the setter is left out")
+          at: variable.bindingSpecifier, "a property of the model must be a 'var'; a derived attribute omits only the setter")
       }
       guard variable.bindings.count == 1, let binding = variable.bindings.first,
         let name = binding.pattern.as(IdentifierPatternSyntax.self)?.identifier
-      else { throw Mistake(at: variable.bindings, "one 'var' declares one property of the model: give each its own") }
+      else { throw Mistake(at: variable.bindings, "a 'var' can declare only one property of the model: use one for each") }
       if let block = binding.accessorBlock {
-        throw Mistake(at: block, "a property of the model has no accessors or observers of its own: the macro writes them")
+        throw Mistake(at: block, "a property of the model cannot have accessors or observers: the macro generates them")
       }
       guard let annotation = binding.typeAnnotation else {
-        throw Mistake(at: binding, "a property of the model says its type: write 'var \(name.text): …'")
+        throw Mistake(at: binding, "a property of the model must have an explicit type: write 'var \(name.text): …'")
       }
       identifier = name.text
       (arguments, options, inverse) = try Self.read(attribute)
@@ -141,7 +141,7 @@
           guard let path = argument.expression.as(KeyPathExprSyntax.self), path.components.count == 1,
             let last = path.components.last?.component.as(KeyPathPropertyComponentSyntax.self)
           else {
-            throw Mistake(at: argument.expression, "an inverse is a key path of one property of the other class, such as \\Author.books")
+            throw Mistake(at: argument.expression, "an inverse must be a key path to one property of the other class: \\Author.books")
           }
           inverse = plain(last.declName.baseName.text)
           continue
@@ -174,14 +174,14 @@
       case .relationship:
         if let wrapped, collection(wrapped) == nil { return (.toOne, true, inner) }
         if wrapped == nil, let (member, isOrdered) = collection(type) { return (.toMany(isOrdered: isOrdered), false, member) }
-        if wrapped != nil { throw Mistake(at: type, "a relationship to many objects is no optional: an empty collection stands for none") }
+        if wrapped != nil { throw Mistake(at: type, "a to-many relationship cannot be optional: use an empty collection") }
         throw Mistake(
           at: type,
-          "a relationship is 'Class?' to one object, 'Set<Class>' to many or '[Class]' to many in an order; write '\(inner)?', "
-            + "with the option .required where there has to be one")
+          "the type of a relationship must be 'Class?' for to-one, 'Set<Class>' for to-many or '[Class]' for ordered to-many; write '\(inner)?', "
+            + "with the option .required if there must be an object")
       case .fetchedProperty:
         if wrapped == nil, let (member, isOrdered) = collection(type), isOrdered { return (.fetched, false, member) }
-        throw Mistake(at: type, "a fetched property is an array of the objects' class: write 'var \(name): [Class]'")
+        throw Mistake(at: type, "a fetched property must be an array of the objects' class: write 'var \(name): [Class]'")
       }
     }
 
@@ -210,17 +210,17 @@
     // MARK: Rules
 
     private func checkInitial(at value: ExprSyntax) throws {
-      if options.contains("derived") { throw Mistake(at: value, "a derived attribute takes no initial value: the store computes it") }
+      if options.contains("derived") { throw Mistake(at: value, "a derived attribute cannot have an initial value: the store computes it") }
       switch kind {
       case .value, .transformed: break
-      case .untyped: throw Mistake(at: value, "an attribute of any type takes no initial value: remove it")
-      case .composite: throw Mistake(at: value, "a composite takes no initial value: give its parts initial values")
-      case .toOne: throw Mistake(at: value, "a relationship takes no initial value: set it in awakeFromInsert()")
+      case .untyped: throw Mistake(at: value, "an attribute of any type cannot have an initial value: remove it")
+      case .composite: throw Mistake(at: value, "a composite cannot have an initial value: give its parts initial values")
+      case .toOne: throw Mistake(at: value, "a relationship cannot have an initial value: set it in awakeFromInsert()")
       case .toMany:
         // An empty collection is the initial value anyway.
         if value.as(ArrayExprSyntax.self)?.elements.isEmpty == true { return }
-        throw Mistake(at: value, "a relationship takes no initial value: set it in awakeFromInsert()")
-      case .fetched: throw Mistake(at: value, "a fetched property takes no initial value: its predicate says which objects it has")
+        throw Mistake(at: value, "a relationship cannot have an initial value: set it in awakeFromInsert()")
+      case .fetched: throw Mistake(at: value, "a fetched property cannot have an initial value: its predicate defines its objects")
       }
     }
 
@@ -228,11 +228,11 @@
       switch kind {
       case .untyped where !options.contains("transient"):
         throw Mistake(
-          at: mark, "an attribute of any type is kept in memory only, or names its transformer: write .transient or .transformed(by:)")
-      case .untyped where !isOptional: throw Mistake(at: name, "an attribute of any type may be missing: write '(any Sendable)?'")
+          at: mark, "an attribute of any type needs .transient or .transformed(by:)")
+      case .untyped where !isOptional: throw Mistake(at: name, "an attribute of any type must be optional: write '(any Sendable)?'")
       case .transformed where !isOptional && initial == nil:
         throw Mistake(
-          at: name, "an attribute with a transformer reads its initial value while it has no other: give it one, or make it an optional")
+          at: name, "an attribute with a transformer needs an initial value, or must be optional")
       case .composite:
         if !options.isDisjoint(with: ["unique", "indexed"]) {
           throw Mistake(
@@ -240,12 +240,12 @@
             "a composite has no column of its own: name one of its parts in an option of @Entity, such as .unique(\"\(self.name).part\")")
         }
         for option in ["transformed", "derived", "externalStorage", "validated"] where options.contains(option) {
-          throw Mistake(at: mark, "a composite cannot be .\(option): its parts have the values")
+          throw Mistake(at: mark, "a composite cannot be .\(option): its parts contain the values")
         }
       default: break
       }
       if options.contains("derived"), options.contains("validated") {
-        throw Mistake(at: mark, "a derived attribute has no rule: the store computes its value")
+        throw Mistake(at: mark, "a derived attribute cannot be validated: the store computes its value")
       }
     }
   }

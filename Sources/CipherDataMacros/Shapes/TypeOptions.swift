@@ -23,7 +23,7 @@
           }
           if argument.expression.is(NilLiteralExprSyntax.self) { continue }
           guard let literal = argument.expression.as(StringLiteralExprSyntax.self), Self.text(of: literal)?.isEmpty == false else {
-            throw Mistake(at: argument.expression, "the name is a literal that is not empty: stores are made with it")
+            throw Mistake(at: argument.expression, "the name must be a nonempty literal: stores are created with it")
           }
           name = argument.expression.trimmedDescription
         }
