@@ -32,7 +32,7 @@ final class BatchedFetchTests: XCTestCase {
   func testRowsAreLoadedInPagesOnAccess() async throws {
     try await onBooks([.sqlcipher]) { stack in
       let context = stack.makeContext()
-      let books = try context.fetchBatched(try request(batch: 100))
+      let books = try context.fetch(try request(batch: 0), batchSize: 100)
       XCTAssertEqual(books.count, Self.count)
       XCTAssertEqual(stack.statements?.count, 1)
       XCTAssertEqual(books[450].pages, 450)
@@ -48,7 +48,7 @@ final class BatchedFetchTests: XCTestCase {
   func testPreviousPagesAreReleased() async throws {
     try await onBooks { stack in
       let context = stack.makeContext()
-      let books = try context.fetchBatched(try request(batch: 50))
+      let books = try context.fetch(try request(batch: 0), batchSize: 50)
       XCTAssertEqual(context.registeredObjects.count, 0)
       var greatest = 0
       for book in books {
@@ -74,11 +74,11 @@ final class BatchedFetchTests: XCTestCase {
       for pages in [Int32(20), -1, 5_000, 731] { try context.make("Book", ["title": "new", "pages": pages]) }
       var expected = (0..<Int32(Self.count)).filter { $0 != 10 && $0 != 500 } + [5, 20, -1, 5_000, 731]
       expected.sort()
-      let books = try context.fetchBatched(try request(batch: 64))
+      let books = try context.fetch(try request(batch: 0), batchSize: 64)
       XCTAssertEqual(books.map { $0.pages ?? 0 }, expected)
       var windowed = try request(batch: 7)
       (windowed.fetchOffset, windowed.fetchLimit) = (3, 30)
-      let window = try context.fetchBatched(windowed)
+      let window = try context.fetch(windowed, batchSize: 7)
       XCTAssertEqual(window.map { $0.pages ?? 0 }, Array(expected[3..<33]))
       XCTAssertEqual(window.objectIDs, try context.fetch(windowed).map(\.objectID))
       // New objects are found even if they have been saved since.
@@ -92,7 +92,7 @@ final class BatchedFetchTests: XCTestCase {
       let context = stack.makeContext()
       try context.make("Book", ["title": "new", "pages": 731])
       stack.statements?.reset()
-      let books = try context.fetchBatched(try request(batch: 100))
+      let books = try context.fetch(try request(batch: 0), batchSize: 100)
       XCTAssertEqual(books.count, Self.count + 1)
       XCTAssertLessThanOrEqual(stack.statements?.count ?? 0, 3, "\(stack.statements?.texts ?? [])")
     }
@@ -101,7 +101,7 @@ final class BatchedFetchTests: XCTestCase {
   func testDeletedRowIsAFaultWithoutValues() async throws {
     try await onBooks { stack in
       let context = stack.makeContext()
-      let books = try context.fetchBatched(try request(batch: 10))
+      let books = try context.fetch(try request(batch: 0), batchSize: 10)
       let other = stack.makeContext()
       for book in try other.objects("Book", where: "pages == 25") { other.delete(book) }
       try other.save()
@@ -114,9 +114,9 @@ final class BatchedFetchTests: XCTestCase {
   func testRelationshipsArePrefetchedPerPage() async throws {
     try await onBooks([.sqlcipher]) { stack in
       let context = stack.makeContext()
-      var request = try request(batch: 100)
+      var request = try request(batch: 0)
       request.relationshipKeyPathsForPrefetching = ["author", "tags"]
-      let books = try context.fetchBatched(request)
+      let books = try context.fetch(request, batchSize: 100)
       _ = books[0].title
       stack.statements?.reset()
       for book in books.prefix(100) {
@@ -133,7 +133,7 @@ final class BatchedFetchTests: XCTestCase {
       var request = try request(batch: 0)
       request.relationshipKeyPathsForPrefetching = ["author.books.tags"]
       var count = 0
-      try context.enumerateBatches(request, batchSize: 250) { books, _ in
+      try context.enumerateBatches(of: request, size: 250) { books, _ in
         stack.statements?.reset()
         for book in books {
           let author = try XCTUnwrap(book.author)
@@ -149,10 +149,10 @@ final class BatchedFetchTests: XCTestCase {
 
   func testBlocksFilterBatchedResults() async throws {
     try await onBooks { stack in
-      var request = try request(batch: 10)
+      var request = try request(batch: 0)
       request.predicate = .block { (book: Book) in (book.pages ?? 1) % 100 == 0 }
       request.allowsInMemoryFiltering = true
-      XCTAssertEqual(try stack.makeContext().fetchBatched(request).map(\.pages), (0..<10).map { $0 * 100 })
+      XCTAssertEqual(try stack.makeContext().fetch(request, batchSize: 10).map(\.pages), (0..<10).map { $0 * 100 })
     }
   }
 
@@ -180,9 +180,9 @@ final class BatchedFetchTests: XCTestCase {
       let context = stack.makeContext()
       var seen: [Int32] = []
       var greatest = 0
-      try context.enumerate(try request(batch: 0), batchSize: 100) { book, _ in
-        seen.append(book.pages ?? -1)
-        if seen.count % 100 == 0 { greatest = max(greatest, context.registeredObjects.count) }
+      try context.enumerateBatches(of: try request(batch: 0), size: 100) { books, _ in
+        seen += books.map { $0.pages ?? -1 }
+        greatest = max(greatest, context.registeredObjects.count)
       }
       XCTAssertEqual(seen, (0..<Int32(Self.count)).map { $0 })
       XCTAssertLessThanOrEqual(greatest, 200)
@@ -199,7 +199,7 @@ final class BatchedFetchTests: XCTestCase {
       stack.statements?.reset()
       let context = stack.makeContext()
       var (seen, greatest, sum) = (0, 0, 0)
-      try context.enumerateBatches(FetchRequest<Book>(entityName: "Book")) { books, _ in
+      try context.enumerateBatches(of: FetchRequest<Book>(entityName: "Book")) { books, _ in
         seen += books.count
         sum += books.reduce(0) { $0 + Int($1.pages ?? 0) }
         greatest = max(greatest, context.registeredObjects.count)
@@ -217,7 +217,9 @@ final class BatchedFetchTests: XCTestCase {
       // An index has the rows in another order.
       let context = stack.makeContext()
       var keys: [Int64] = []
-      try context.enumerate(FetchRequest<Book>(entityName: "Book"), batchSize: 64) { book, _ in keys.append(book.objectID.key) }
+      try context.enumerateBatches(of: FetchRequest<Book>(entityName: "Book"), size: 64) { books, _ in
+        keys += books.map(\.objectID.key)
+      }
       XCTAssertEqual(keys.count, Self.count)
       XCTAssertEqual(keys, keys.sorted())
     }
@@ -227,7 +229,7 @@ final class BatchedFetchTests: XCTestCase {
     try await onBooks([.sqlcipher]) { stack in
       let context = stack.makeContext()
       var last: ManagedObjectID?
-      try context.enumerate(FetchRequest<Book>(entityName: "Book")) { book, _ in last = book.objectID }
+      try context.enumerateBatches(of: FetchRequest<Book>(entityName: "Book")) { books, _ in last = books.last?.objectID }
       let id = try XCTUnwrap(last)
       stack.statements?.reset()
       let book = try XCTUnwrap(stack.makeContext().existingObject(with: id) as? Book)
@@ -241,13 +243,15 @@ final class BatchedFetchTests: XCTestCase {
     try await onBooks { stack in
       let context = stack.makeContext()
       var count = 0
-      try context.enumerate(try request(batch: 0), batchSize: 10) { _, stop in
-        count += 1
+      try context.enumerateBatches(of: try request(batch: 0), size: 5) { books, stop in
+        count += books.count
         stop = count == 25
       }
       XCTAssertEqual(count, 25)
-      XCTAssertThrowsError(try context.enumerate(try request(batch: 0)) { _, _ in throw Enough() }) { XCTAssertTrue($0 is Enough) }
-      XCTAssertThrowsError(try context.enumerate(try request(batch: 0), batchSize: 0) { _, _ in })
+      XCTAssertThrowsError(try context.enumerateBatches(of: try request(batch: 0)) { _, _ in throw Enough() }) {
+        XCTAssertTrue($0 is Enough)
+      }
+      XCTAssertThrowsError(try context.enumerateBatches(of: try request(batch: 0), size: 0) { _, _ in })
     }
   }
 
@@ -256,7 +260,7 @@ final class BatchedFetchTests: XCTestCase {
       let context = stack.makeContext()
       let other = stack.makeContext()
       var seen: [Int32] = []
-      try context.enumerateBatches(try request(batch: 0), batchSize: 100) { books, _ in
+      try context.enumerateBatches(of: try request(batch: 0), size: 100) { books, _ in
         if seen.isEmpty {
           // Each change would shift the pages of an iteration by offset.
           for book in try other.objects("Book", where: "pages >= 150 AND pages < 200 OR pages == 555") { other.delete(book) }
@@ -282,9 +286,11 @@ final class BatchedFetchTests: XCTestCase {
       let context = stack.makeContext()
       try context.make("Book", ["title": "new", "pages": 500])
       var titles: [String] = []
-      try context.enumerate(try request(batch: 0, "pages >= 499 AND pages <= 502"), batchSize: 2) { book, _ in
-        titles.append("\(book.title) \(book.pages ?? 0)")
-        if book.pages == 499 { for other in try context.objects("Book", where: "pages == 501") { context.delete(other) } }
+      try context.enumerateBatches(of: try request(batch: 0, "pages >= 499 AND pages <= 502"), size: 2) { books, _ in
+        for book in books {
+          titles.append("\(book.title) \(book.pages ?? 0)")
+          if book.pages == 499 { for other in try context.objects("Book", where: "pages == 501") { context.delete(other) } }
+        }
       }
       XCTAssertEqual(titles, ["book 499", "book 500", "new 500", "book 502"])
     }

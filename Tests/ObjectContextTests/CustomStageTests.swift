@@ -315,9 +315,9 @@ final class CustomStageTests: XCTestCase {
     XCTAssertLessThanOrEqual(found.source, 400)
     XCTAssertLessThanOrEqual(found.destination, 400)
     var (visited, right) = (0, 0)
-    try context.enumerate(FetchRequest<ManagedObject>(entityName: "Person")) { person, _ in
-      visited += 1
-      if person["firstName"] as? String == "First\(person["phone"] as? String ?? "")" { right += 1 }
+    try context.enumerateBatches(of: FetchRequest<ManagedObject>(entityName: "Person")) { people, _ in
+      visited += people.count
+      right += people.count { $0["firstName"] as? String == "First\($0["phone"] as? String ?? "")" }
     }
     XCTAssertEqual(visited, count)
     XCTAssertEqual(right, count)

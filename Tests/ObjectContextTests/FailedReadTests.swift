@@ -217,19 +217,19 @@ final class FailedReadTests: XCTestCase {
       _ = try context.count(for: request)
     }
     try check("enumerate") { context in
-      try context.enumerate(request) { _, _ in }
+      try context.enumerateBatches(of: request) { _, _ in }
     }
     try check("existingObject") { context in
       _ = try context.existingObject(with: try context.fetch(request)[0].objectID)
     }
-    // An iteration whose body reads an unreadable value ends with that object.
+    // An iteration whose body reads an unreadable value ends with that batch.
     let context = ManagedObjectContext(coordinator: coordinator)
     var visited = 0
     XCTAssertThrowsError(
-      try context.enumerate(request) { object, _ in
-        visited += 1
+      try context.enumerateBatches(of: request, size: 1) { objects, _ in
+        visited += objects.count
         store.isBroken = true
-        _ = object.many("admirers")
+        for object in objects { _ = object.many("admirers") }
       }
     ) { XCTAssertEqual(($0 as? StoreError)?.code, .storeCorrupt) }
     XCTAssertEqual(visited, 1)

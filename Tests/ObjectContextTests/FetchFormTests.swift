@@ -4,7 +4,7 @@ import ObjectQuery
 import ObjectStore
 import XCTest
 
-/// Fetches with SwiftData's names: IDs, pages, iteration that rejects changes, deletion by class.
+/// Forms of a fetch: IDs, pages, iteration that rejects changes, deletion.
 final class FetchFormTests: XCTestCase {
   private func onBooks(_ body: (ManagedObjectContext, Stack) throws -> Void) async throws {
     try await onEachStore { stack in
@@ -23,18 +23,24 @@ final class FetchFormTests: XCTestCase {
     FetchRequest<Book>(entityName: "Book", sortDescriptors: [FetchSortDescriptor("title", ascending: false)])
   }
 
-  func testIdentifiersAreFetchedInBatches() async throws {
+  func testIdentifiersAreThoseOfTheObjectsInOrder() async throws {
     try await onBooks { context, _ in
       let new = Book(context: context)
       new.title = "new"
       let all = try context.fetchIdentifiers(self.byTitle)
       XCTAssertEqual(all, try context.fetch(self.byTitle).map(\.objectID))
       XCTAssertEqual(all.first, new.objectID)
-      let batches = Array(try context.fetchIdentifiers(self.byTitle, batchSize: 10))
+      XCTAssertEqual(try context.fetch(self.byTitle, batchSize: 10).objectIDs, all)
+      XCTAssertEqual(Set(try context.fetchIdentifiers(FetchRequest<Book>(entityName: "Book"))), Set(all))
+      XCTAssertThrowsError(try context.fetch(self.byTitle, batchSize: 0)) {
+        XCTAssertEqual(($0 as? StoreError)?.code, .invalidRequest)
+      }
+      // Batches of an enumeration have the same objects.
+      var batches: [[ManagedObjectID]] = []
+      try context.enumerateBatches(of: self.byTitle, size: 10) { books, _ in batches.append(books.map(\.objectID)) }
       XCTAssertEqual(batches.map(\.count), [10, 10, 6])
       XCTAssertEqual(batches.flatMap { $0 }, all)
-      XCTAssertEqual(Set(try context.fetchIdentifiers(FetchRequest<Book>(entityName: "Book"), batchSize: 7).flatMap { $0 }), Set(all))
-      XCTAssertThrowsError(try context.fetchIdentifiers(self.byTitle, batchSize: 0)) {
+      XCTAssertThrowsError(try context.enumerateBatches(of: self.byTitle, size: 0) { _, _ in }) {
         XCTAssertEqual(($0 as? StoreError)?.code, .invalidRequest)
       }
     }
@@ -52,42 +58,46 @@ final class FetchFormTests: XCTestCase {
   func testEnumerationCanRejectUnsavedChanges() async throws {
     try await onBooks { context, _ in
       var visited = 0
-      func walk(_ body: (Book, Int) throws -> Void) throws {
+      func walk(_ body: ([Book]) throws -> Void) throws {
         visited = 0
-        try context.enumerate(self.byTitle, batchSize: 10, allowsEscapingMutations: false) { book, _ in
-          visited += 1
-          try body(book, visited)
+        try context.enumerateBatches(of: self.byTitle, size: 10, allowsEscapingMutations: false) { books, _ in
+          visited += books.count
+          try body(books)
         }
       }
-      XCTAssertThrowsError(try walk { book, _ in book.price += 1 }) { error in
+      XCTAssertThrowsError(try walk { books in for book in books { book.price += 1 } }) { error in
         XCTAssertEqual((error as? StoreError)?.code, .invalidRequest)
         XCTAssertTrue("\(error)".contains("allowsEscapingMutations"), "\(error)")
       }
       XCTAssertEqual(visited, 10, "The batch is at its end.")
-      XCTAssertThrowsError(try walk { _, _ in }, "There were changes before.")
+      XCTAssertThrowsError(try walk { _ in }, "There were changes before.")
       XCTAssertEqual(visited, 0)
       try context.save()
-      try walk { book, number in
-        book.price += 1
-        if number % 10 == 0 || number == 25 { try context.save() }
+      try walk { books in
+        for book in books { book.price += 1 }
+        try context.save()
       }
       XCTAssertEqual(visited, 25)
-      try context.enumerate(self.byTitle, batchSize: 10) { book, _ in book.price += 1 }
+      try context.enumerateBatches(of: self.byTitle, size: 10) { books, _ in for book in books { book.price += 1 } }
       XCTAssertEqual(context.updatedObjects.count, 25, "By default they are held until they are saved.")
     }
   }
 
-  func testObjectsOfAClassAreDeletedWithoutLoading() async throws {
+  func testObjectsOfARequestAreDeletedWithoutLoading() async throws {
     try await onBooks { context, _ in
       let held = try context.all(Book.self, sortedBy: "title")
-      XCTAssertEqual(try context.delete(Book.self, where: .compare("price", .less, 5.0)), 5)
+      var books = FetchRequest<Book>(entityName: "Book", predicate: .compare("price", .less, 5.0))
+      XCTAssertEqual(try context.delete(books), 5)
       XCTAssertFalse(held[0].isUsable)
       XCTAssertTrue(held[5].isUsable)
-      XCTAssertEqual(try context.delete(Book.self, includesSubentities: false), 15)
+      books.predicate = nil
+      books.includesSubentities = false
+      XCTAssertEqual(try context.delete(books), 15)
       XCTAssertEqual(try context.all(Book.self).count, 5)
-      XCTAssertEqual(try context.delete(Novel.self), 5)
-      XCTAssertEqual(try context.delete(Novel.self), 0)
-      XCTAssertThrowsError(try context.delete(ManagedObject.self)) { XCTAssertTrue($0 is StoreError) }
+      let novels = FetchRequest<Novel>(entityName: "Novel")
+      XCTAssertEqual(try context.delete(novels), 5)
+      XCTAssertEqual(try context.delete(novels), 0)
+      XCTAssertThrowsError(try context.delete(FetchRequest<ManagedObject>(entityName: "Nvl"))) { XCTAssertTrue($0 is StoreError) }
     }
   }
 }

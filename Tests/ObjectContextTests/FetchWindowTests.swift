@@ -135,9 +135,9 @@ final class FetchWindowTests: XCTestCase {
     var batched = request
     batched.fetchBatchSize = 3
     XCTAssertEqual(numbers(try context.fetch(batched)), window, text)
-    XCTAssertEqual(numbers(try context.fetchBatched(batched)), window, text)
+    XCTAssertEqual(numbers(try context.fetch(request, batchSize: 3)), window, text)
     var walked: [Int64] = []
-    try context.enumerate(request, batchSize: 4) { object, _ in walked += numbers([object]) }
+    try context.enumerateBatches(of: request, size: 4) { objects, _ in walked += numbers(objects) }
     XCTAssertEqual(walked, window, text)
     var partial = request
     partial.propertiesToFetch = ["number"]
@@ -162,10 +162,10 @@ final class FetchWindowTests: XCTestCase {
         if isSaved { try context.save() }
         var request = FetchRequest<ManagedObject>(entityName: "Thing")
         request.fetchBatchSize = .max
-        XCTAssertEqual(try context.fetchBatched(request).compactMap { $0["rank"] }.count, 3)
+        XCTAssertEqual(try context.fetch(request, batchSize: .max).compactMap { $0["rank"] }.count, 3)
         XCTAssertEqual(try context.fetch(request).compactMap { $0["rank"] }.count, 3)
         var count = 0
-        try context.enumerate(request, batchSize: .max) { _, _ in count += 1 }
+        try context.enumerateBatches(of: request, size: .max) { objects, _ in count += objects.count }
         XCTAssertEqual(count, 3)
       }
     }

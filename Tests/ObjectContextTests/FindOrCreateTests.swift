@@ -82,19 +82,19 @@ final class FindOrCreateTests: XCTestCase {
       let context = stack.makeContext()
       stack.statements?.reset()
       let codes = (0..<600).reversed().map { "c\($0 % 300)" }
-      let items = try context.findOrCreate(Item.self, key: "code", values: codes)
+      let items = try context.findOrCreate(Item.self, keys: ["code"], values: codes.map { [$0] })
       XCTAssertEqual(stack.statements?.texts.filter { $0.hasPrefix("SELECT") }.count, 1, "\(stack.statements?.texts ?? [])")
       XCTAssertEqual(items.map { $0.text("code") ?? "" }, codes)
       XCTAssertEqual(Set(items).count, 300)
       XCTAssertEqual(items.filter(\.isInserted).count, 580)
-      XCTAssertEqual(try context.findOrCreate(Item.self, key: "code", values: []), [])
+      XCTAssertEqual(try context.findOrCreate(Item.self, keys: ["code"], values: []), [])
     }
   }
 
   func testKeyCanHaveSeveralProperties() async throws {
     try await onItems { stack in
       let context = stack.makeContext()
-      let makers = try context.findOrCreate(Maker.self, key: "name", values: ["a", "b"])
+      let makers = try context.findOrCreate(Maker.self, keys: ["name"], values: [["a"], ["b"]])
       try context.save()
       let pairs: [[any FetchConstantConvertible]] = (0..<1_000).map { [$0 / 2, makers[$0 % 2]] }
       let first = try context.findOrCreate(Item.self, keys: ["number", "maker"], values: pairs)
@@ -120,7 +120,7 @@ final class FindOrCreateTests: XCTestCase {
       XCTAssertEqual(try context.findOrCreate(Item.self, where: ["rate": Decimal(1) / 4]).text("code"), "c1")
       XCTAssertEqual(try context.findOrCreate(Item.self, where: ["rate": 1]).text("code"), "c4")
       // Texts that look alike but differ.
-      let items = try context.findOrCreate(Item.self, key: "code", values: ["caf\u{E9}", "cafe\u{301}", "caf\u{E9}"])
+      let items = try context.findOrCreate(Item.self, keys: ["code"], values: [["caf\u{E9}"], ["cafe\u{301}"], ["caf\u{E9}"]])
       XCTAssertTrue(items[0] === items[2])
       XCTAssertFalse(items[0] === items[1])
     }
@@ -152,7 +152,7 @@ final class FindOrCreateTests: XCTestCase {
       }
       XCTAssertThrowsError(try context.findOrCreate(Item.self, where: ["code": String?.none]))
       XCTAssertThrowsError(try context.findOrCreate(Item.self, keys: ["number", "maker"], values: [[1]]))
-      XCTAssertThrowsError(try context.findOrCreate(entityName: "Itm", keys: ["code"], values: []))
+      XCTAssertThrowsError(try context.findOrCreate(ManagedObject.self, entityName: "Itm", keys: ["code"], values: []))
       XCTAssertFalse(context.hasChanges)
     }
   }
@@ -166,7 +166,25 @@ final class FindOrCreateTests: XCTestCase {
       }
       context.processPendingChanges()
       XCTAssertFalse(context.hasChanges)
-      XCTAssertEqual(try context.findOrCreate(entityName: "Item", keys: ["code"], values: [["c1"]]).first?["number"] as? Int64, 1)
+    }
+  }
+
+  func testEntityCanBeNamed() async throws {
+    try await onItems { stack in
+      let context = stack.makeContext()
+      let found = try context.findOrCreate(ManagedObject.self, entityName: "Item", keys: ["code"], values: [["c1"]])
+      XCTAssertEqual(found.first?["number"] as? Int64, 1)
+      let special = try context.findOrCreate(Item.self, entityName: "Special", where: ["code": "s"])
+      XCTAssertTrue(special is Special)
+      func assertRejected<Object: ManagedObject>(_ type: Object.Type, line: UInt = #line) {
+        XCTAssertThrowsError(try context.findOrCreate(type, entityName: "Special", where: ["code": "t"]), line: line) { error in
+          XCTAssertEqual((error as? StoreError)?.code, .invalidRequest, line: line)
+          XCTAssertTrue("\(error)".contains("Special") && "\(error)".contains("\(type)"), "\(error)", line: line)
+        }
+      }
+      assertRejected(Other.self)
+      assertRejected(Maker.self)
+      XCTAssertEqual(context.insertedObjects, [special], "An object of another class is not created.")
     }
   }
 }

@@ -186,7 +186,7 @@ final class NestedContextTests: XCTestCase {
       let red = try parent.insertObject(entityName: "Tag")
       try red.setValue("red", forKey: "name")
       let child = ManagedObjectContext(parent: parent)
-      let found = try child.findOrCreate(entityName: "Tag", keys: ["name"], values: [["red"], ["blue"]])
+      let found = try child.findOrCreate(ManagedObject.self, entityName: "Tag", keys: ["name"], values: [["red"], ["blue"]])
       XCTAssertEqual(found.map(\.isInserted), [false, true])
       XCTAssertEqual(found[0].objectID, red.objectID)
       try child.save()

@@ -36,7 +36,7 @@ final class NoOpenStoreTests: XCTestCase {
       ("IDs", { _ = try $0.fetch(FetchRequest<ManagedObjectID>(entityName: "Author")) }), ("groups", { _ = try $0.fetch(groups) }),
       ("dictionaries", { _ = try $0.fetch(FetchRequest<[String: Any]>(entityName: "Author")) }),
       ("count", { _ = try $0.count(for: authors) }), ("count of dictionaries", { _ = try $0.count(for: groups) }),
-      ("fetchBatched", { _ = try $0.fetchBatched(authors) }), ("enumerate", { try $0.enumerate(authors) { _, _ in } }),
+      ("pages", { _ = try $0.fetch(authors, batchSize: 10) }), ("enumerate", { try $0.enumerateBatches(of: authors) { _, _ in } }),
       ("explain", { _ = try $0.explain(authors) }), ("asynchronous fetch", { _ = try $0.asynchronousFetch(authors) }),
       ("batch insert", { _ = try $0.execute(BatchInsertRequest(entityName: "Tag", objects: [["name": "a"]])) }),
       ("batch update", { _ = try $0.execute(BatchUpdateRequest(entityName: "Book", propertiesToUpdate: ["pages": 1])) }),
@@ -227,7 +227,7 @@ final class NoOpenStoreTests: XCTestCase {
         }
       })
     let context = ManagedObjectContext(coordinator: coordinator)
-    assertNoOpenStore("find or create") { _ = try context.findOrCreate(entityName: "Code", keys: ["name"], values: [["a"]]) }
+    assertNoOpenStore("find or create") { _ = try context.findOrCreate(ManagedObject.self, entityName: "Code", where: ["name": "a"]) }
     XCTAssertFalse(context.hasChanges)
   }
 

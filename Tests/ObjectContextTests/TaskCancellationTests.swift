@@ -330,7 +330,7 @@ final class TaskCancellationTests: XCTestCase {
     try await onEachStoreOfBooks { library, request in
       let task = Task {
         try await library.perform { context in
-          let results = try context.fetchBatched(request)
+          let results = try context.fetch(request, batchSize: 100)
           let authors = try context.objects("Author")
           Self.cancelThisTask()
           XCTAssertEqual(authors.map { $0.many("books").count }, [30])

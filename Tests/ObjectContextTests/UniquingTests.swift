@@ -69,7 +69,7 @@ final class UniquingTests: XCTestCase {
         var request = FetchRequest<ManagedObject>(entityName: "Book")
         request.shouldRefreshRefetchedObjects = true
         request.fetchBatchSize = batchSize
-        for _ in try context.fetchBatched(request) {}
+        for _ in try context.fetch(request, batchSize: batchSize == 0 ? 100 : batchSize) {}
         if batchSize == 0 { _ = try context.fetch(request) }
         XCTAssertEqual(book["price"] as? Double, 4.5 + Double(batchSize))
         XCTAssertEqual(book["pages"] as? Int32, 77)

@@ -90,19 +90,19 @@ final class StageProgressTests: XCTestCase {
   func testHandlersThatFetchAndSaveReportProgressByRows() throws {
     let fractions = try fractions(ofStage: { stage in
       stage.willMigrateHandler = { older in
-        try older.enumerateBatches(FetchRequest<ManagedObject>(entityName: "Book"), batchSize: 250) { books, _ in
+        try older.enumerateBatches(of: FetchRequest<ManagedObject>(entityName: "Book"), size: 250) { books, _ in
           for book in books { try book.setValue("y", forKey: "title") }
           try older.save()
         }
       }
       stage.handler = { migration in
-        try migration.destination.enumerateBatches(FetchRequest<ManagedObject>(entityName: "Book"), batchSize: 250) { books, _ in
+        try migration.destination.enumerateBatches(of: FetchRequest<ManagedObject>(entityName: "Book"), size: 250) { books, _ in
           for book in books { try book.setValue("x", forKey: "added") }
           try migration.destination.save()
         }
       }
       stage.didMigrateHandler = { newer in
-        try newer.enumerateBatches(FetchRequest<ManagedObject>(entityName: "Book"), batchSize: 250) { books, _ in
+        try newer.enumerateBatches(of: FetchRequest<ManagedObject>(entityName: "Book"), size: 250) { books, _ in
           for book in books { XCTAssertEqual(book["added"] as? String, "x") }
         }
       }
@@ -145,13 +145,13 @@ final class StageProgressTests: XCTestCase {
     let fractions = try fractions(ofStage: { stage in
       stage.mappingModel = mappings
       stage.handler = { migration in
-        try migration.destination.enumerateBatches(FetchRequest<ManagedObject>(entityName: "Book"), batchSize: 250) { books, _ in
+        try migration.destination.enumerateBatches(of: FetchRequest<ManagedObject>(entityName: "Book"), size: 250) { books, _ in
           for book in books { try book.setValue("x", forKey: "added") }
           try migration.destination.save()
         }
       }
       stage.didMigrateHandler = { newer in
-        try newer.enumerateBatches(FetchRequest<ManagedObject>(entityName: "Book"), batchSize: 250) { _, _ in }
+        try newer.enumerateBatches(of: FetchRequest<ManagedObject>(entityName: "Book"), size: 250) { _, _ in }
       }
     })
     assertRises(fractions, mostAtOnce: 0.18)

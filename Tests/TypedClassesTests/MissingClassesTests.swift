@@ -22,7 +22,7 @@ final class MissingClassesTests: XCTestCase {
     let missing = "makeContainer of the generated model, or pass PersistentContainer the argument `classes: Chat.classTable`"
     assertRefused(missing) { try context.insertObject(Chat.self) }
     assertRefused(missing) { _ = try context.fetch(Chat.all) }
-    assertRefused(missing) { try context.findOrCreate(Chat.self, key: "position", values: [1]) }
+    assertRefused(missing) { try context.findOrCreate(Chat.self, keys: ["position"], values: [[1]]) }
     assertRefused(missing) { _ = try context.execute(BatchInsertRequest(Chat.self) { _ in true }) }
     // Inserted by entity name, objects are instances of `ManagedObject`.
     XCTAssertTrue(type(of: try context.insertObject(entityName: "Chat")) == ManagedObject.self)

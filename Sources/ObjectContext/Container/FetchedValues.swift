@@ -9,7 +9,7 @@ extension PersistentContainer {
   /// for try await title in container.values(of: Book.fetchRequest(), { $0.title }) { print(title) }
   /// ```
   ///
-  /// Each iteration uses its own context, and reads objects as ``ManagedObjectContext/enumerate(_:batchSize:allowsEscapingMutations:_:)``
+  /// Each iteration uses its own context, and reads objects as ``ManagedObjectContext/enumerateBatches(of:size:allowsEscapingMutations:_:)``
   /// does: a batch is read after the values of the previous batch have been consumed. Canceling the task ends a running fetch.
   ///
   /// - Parameters:

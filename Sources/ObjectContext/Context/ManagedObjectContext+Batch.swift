@@ -1,5 +1,4 @@
 import ObjectModel
-public import ObjectQuery
 public import ObjectStore
 import Synchronization
 
@@ -29,27 +28,6 @@ extension ManagedObjectContext {
   @discardableResult
   public func execute(_ request: BatchDeleteRequest) throws -> BatchResult {
     try finish { done in try rowSource.execute(request, done: done) }
-  }
-
-  /// Deletes all objects of a class that match a predicate.
-  ///
-  /// Like ``BatchDeleteRequest``, this method deletes directly in the stores, applies delete rules, and does not create objects. It ignores
-  /// unsaved changes of the context. Deleted objects leave the context at once.
-  ///
-  /// - Parameters:
-  ///   - type: The class.
-  ///   - predicate: The predicate; `nil` matches all objects.
-  ///   - includesSubentities: Whether objects of subentities are included.
-  /// - Returns: The number of deleted objects, including those deleted by cascade rules.
-  /// - Throws: The same errors as executing a ``BatchDeleteRequest``.
-  @discardableResult
-  public func delete<Object: ManagedObject>(
-    _ type: Object.Type, where predicate: FetchPredicate? = nil, includesSubentities: Bool = true
-  ) throws -> Int {
-    let entity = try knownEntity(ofClass: type, operation: .batchDelete)
-    var fetch = FetchRequest<Object>(entityName: entity.name, predicate: predicate)
-    fetch.specification.includesSubentities = includesSubentities
-    return try execute(BatchDeleteRequest(fetchRequest: fetch)).count
   }
 
   /// Inserts the rows of an asynchronous sequence, for example from a file or the network. It uses bounded memory and does not block the

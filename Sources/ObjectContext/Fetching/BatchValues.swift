@@ -114,7 +114,10 @@ extension ManagedObjectContext {
     return try execute(update).count
   }
 
-  /// Deletes the objects that match a request, as ``BatchDeleteRequest`` does: `try context.delete(Book.all.where { $0.author == nil })`.
+  /// Deletes the objects that match a request in the stores, without loading them, as ``BatchDeleteRequest`` does:
+  /// `try context.delete(Book.all.where { $0.author == nil })`.
+  ///
+  /// The deletion applies delete rules and ignores unsaved changes of the context. Deleted objects leave the context immediately.
   ///
   /// - Returns: The number of deleted objects, including those deleted by cascade rules.
   /// - Throws: The errors of a ``BatchDeleteRequest``.

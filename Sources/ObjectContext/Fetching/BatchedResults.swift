@@ -5,9 +5,7 @@ import ObjectStore
 /// The results of a fetch, in order, whose rows are read in pages on access.
 ///
 /// ```swift
-/// var request = FetchRequest<Book>(entityName: "Book")
-/// request.fetchBatchSize = 50
-/// let books = try context.fetchBatched(request)
+/// let books = try context.fetch(Book.all.sorted { $0.title }, batchSize: 50)
 /// print(books.count, books[1_000].title)
 /// ```
 ///
@@ -39,36 +37,23 @@ public struct BatchedResults<Result: ManagedObject>: RandomAccessCollection {
 }
 
 extension ManagedObjectContext {
-  /// Returns the objects that match a request as a collection that reads their rows in pages.
-  ///
-  /// The page size is the request's `fetchBatchSize`, or 100 if that is 0.
-  ///
-  /// - Throws: ``FetchPredicateError`` for an invalid request; ``StoreError`` from the store.
-  public func fetchBatched<Result: ManagedObject>(_ request: FetchRequest<Result>) throws -> BatchedResults<Result> {
-    let size = request.specification.fetchBatchSize
-    return BatchedResults(try pagedObjects(of: request, pageSize: size > 0 ? size : 100))
-  }
-
-  /// Returns the objects that match a request as a collection that reads their rows in pages of a given size.
+  /// Returns the objects that match a request as a collection that reads their rows in pages on access.
   ///
   /// - Parameters:
   ///   - request: The request.
   ///   - batchSize: The number of rows in a page. Replaces the request's `fetchBatchSize`.
-  /// - Throws: The errors of ``fetchBatched(_:)``; ``StoreError`` if the size is not positive.
+  /// - Throws: ``FetchPredicateError`` for an invalid request; ``StoreError`` from the store, or with ``StoreError/Code/invalidRequest`` if
+  ///   the size is not positive.
   public func fetch<Result: ManagedObject>(_ request: FetchRequest<Result>, batchSize: Int) throws -> BatchedResults<Result> {
     guard batchSize > 0 else { throw StoreError(.emptyBatch(size: batchSize), operation: .fetch) }
-    var request = request
-    request.specification.fetchBatchSize = batchSize
-    return try fetchBatched(request)
-  }
-
-  /// Fetches the IDs of the matching objects and returns a pager that creates the objects.
-  func pagedObjects<Result: ManagedObject>(of request: FetchRequest<Result>, pageSize: Int) throws -> PagedObjects {
     try checkClass(Result.self, for: request.specification)
+    // The next lines would hide a negative batch size of the request.
+    try request.specification.checkNumbers()
     var specification = request.specification
+    specification.fetchBatchSize = batchSize
     specification.resultType = .objectIDs
     try prepareFetch()
     let ids = try objectIDs(of: FetchMergePlan(specification, context: self))
-    return PagedObjects(ids, pageSize: pageSize, specification: specification, context: self)
+    return BatchedResults(PagedObjects(ids, pageSize: batchSize, specification: specification, context: self))
   }
 }

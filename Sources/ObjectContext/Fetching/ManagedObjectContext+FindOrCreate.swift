@@ -14,7 +14,8 @@ extension ManagedObjectContext {
   /// fails with ``StoreError/Code/constraintConflict``.
   ///
   /// - Parameters:
-  ///   - type: The class of the object. The context's class table determines its entity.
+  ///   - type: The class of the object.
+  ///   - entityName: The entity of the object; nil for the entity of the class.
   ///   - values: The values by the names of the constraint's properties.
   ///   - prepare: A closure called for a new object, whose values are already set. If it throws, the new object is deleted.
   /// - Returns: The existing or new object.
@@ -22,47 +23,36 @@ extension ManagedObjectContext {
   ///   object of another entity has the values; ``KeyValueError`` for a value of the wrong type; the errors of the store.
   @discardableResult
   public func findOrCreate<Object: ManagedObject>(
-    _ type: Object.Type, where values: [String: any FetchConstantConvertible], _ prepare: (Object) throws -> Void = { _ in }
+    _ type: Object.Type, entityName: String? = nil, where values: [String: any FetchConstantConvertible],
+    _ prepare: (Object) throws -> Void = { _ in }
   ) throws -> Object {
     let keys = values.keys.sorted()
-    return try findOrCreate(type, keys: keys, values: [keys.compactMap { values[$0] }], prepare)[0]
-  }
-
-  /// Returns the objects with the given values of a property that has a uniqueness constraint; creates objects for values that no object
-  /// has.
-  ///
-  /// One request finds all existing objects.
-  ///
-  /// - Parameters:
-  ///   - type: The class of the objects.
-  ///   - key: The property.
-  ///   - values: The values. Equal values have the same object.
-  ///   - prepare: A closure called for each new object, whose value is already set. If it throws, that object is deleted.
-  /// - Returns: The objects, in the order of the values.
-  /// - Throws: The errors of ``findOrCreate(_:where:_:)``.
-  @discardableResult
-  public func findOrCreate<Object: ManagedObject>(
-    _ type: Object.Type, key: String, values: [any FetchConstantConvertible], _ prepare: (Object) throws -> Void = { _ in }
-  ) throws -> [Object] {
-    try findOrCreate(type, keys: [key], values: values.map { [$0] }, prepare)
+    return try findOrCreate(type, entityName: entityName, keys: keys, values: [keys.compactMap { values[$0] }], prepare)[0]
   }
 
   /// Returns the objects with the given values of a uniqueness constraint; creates objects for values that no object has.
   ///
-  /// One request finds the existing objects for a batch of several hundred values.
+  /// ```swift
+  /// let tags = try context.findOrCreate(Tag.self, keys: ["name"], values: names.map { [$0] })
+  /// ```
+  ///
+  /// One request finds the existing objects for all values of a single property, or for a batch of several hundred values of several
+  /// properties.
   ///
   /// - Parameters:
   ///   - type: The class of the objects.
+  ///   - entityName: The entity of the objects; nil for the entity of the class.
   ///   - keys: The constraint's properties.
   ///   - values: The values of each object, in the order of the keys. Equal values have the same object.
   ///   - prepare: A closure called for each new object, whose values are already set. If it throws, that object is deleted.
   /// - Returns: The objects, in the order of the values.
-  /// - Throws: The errors of ``findOrCreate(_:where:_:)``.
+  /// - Throws: The errors of ``findOrCreate(_:entityName:where:_:)``.
   @discardableResult
   public func findOrCreate<Object: ManagedObject>(
-    _ type: Object.Type, keys: [String], values: [[any FetchConstantConvertible]], _ prepare: (Object) throws -> Void = { _ in }
+    _ type: Object.Type, entityName: String? = nil, keys: [String], values: [[any FetchConstantConvertible]],
+    _ prepare: (Object) throws -> Void = { _ in }
   ) throws -> [Object] {
-    let entity = try knownEntity(ofClass: type, operation: .findOrCreate)
+    let entity = try entity(named: entityName, of: type)
     let objects = try objects(of: entity, keys: keys, values: values) { object in
       if let object = object as? Object { try prepare(object) }
     }
@@ -72,24 +62,14 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Returns the objects of an entity that has no class. See ``findOrCreate(_:keys:values:_:)``.
-  ///
-  /// - Parameters:
-  ///   - entityName: The entity of the objects.
-  ///   - keys: The constraint's properties.
-  ///   - values: The values of each object, in the order of the keys.
-  ///   - prepare: A closure called for each new object, whose values are already set.
-  /// - Returns: The objects, in the order of the values.
-  /// - Throws: The errors of ``findOrCreate(_:where:_:)``.
-  @discardableResult
-  public func findOrCreate(
-    entityName: String, keys: [String], values: [[any FetchConstantConvertible]], _ prepare: (ManagedObject) throws -> Void = { _ in }
-  ) throws -> [ManagedObject] {
-    guard let entity = model.entity(named: entityName) else { throw unknownEntity(entityName, operation: .findOrCreate) }
-    return try objects(of: entity, keys: keys, values: values, prepare)
-  }
-
   // MARK: Implementation
+
+  private func entity<Object: ManagedObject>(named name: String?, of type: Object.Type) throws -> CompiledEntity {
+    guard let name else { return try knownEntity(ofClass: type, operation: .findOrCreate) }
+    guard let entity = model.entity(named: name) else { throw unknownEntity(name, operation: .findOrCreate) }
+    try checkClass(type, for: FetchSpecification(entityName: name))
+    return entity
+  }
 
   private func objects(
     of entity: CompiledEntity, keys: [String], values: [[any FetchConstantConvertible]], _ prepare: (ManagedObject) throws -> Void

@@ -54,7 +54,7 @@ final class ObjectBatchReader {
   }
 
   /// Returns the IDs of the next batch; an empty array at the end.
-  func takeBatch() -> [ManagedObjectID] {
+  private func takeBatch() -> [ManagedObjectID] {
     switch rest {
     case .keys(let keys, let space):
       let entity = UInt32(keys.entity ?? 0)

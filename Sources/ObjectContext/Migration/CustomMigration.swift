@@ -140,7 +140,7 @@ public final class CustomMigration {
     request.predicate = predicate
     let count = contexts.session.isFollowed ? try source.count(for: request) : 0
     try progress.walk(entity, of: count, phase: "\(label): \(entity.name)") { advance in
-      try source.enumerateBatches(request, batchSize: batchSize) { objects, _ in
+      try source.enumerateBatches(of: request, size: batchSize) { objects, _ in
         try checkCancellation()
         try body(objects)
         try contexts.saveDestination()

@@ -67,7 +67,7 @@ extension MigrationManager {
   }
 
   private func createInstances(_ mapping: EntityMapping, _ policy: EntityMigrationPolicy, _ advance: (Int) -> Void) throws {
-    try contexts.source.enumerateBatches(request(mapping), batchSize: Self.batchSize) { sources, _ in
+    try contexts.source.enumerateBatches(of: request(mapping), size: Self.batchSize) { sources, _ in
       for source in sources {
         try checkCancellation()
         try policy.createDestinationInstances(forSource: source, in: mapping, manager: self)

@@ -120,10 +120,10 @@ public final class NestingSpecification: ObjectSpecification {
     }
     var batched = byTitle()
     batched.fetchBatchSize = 7
-    XCTAssertEqual(try child.fetchBatched(batched).map { $0.text("title") }, all)
+    XCTAssertEqual(try child.fetch(byTitle(), batchSize: 7).map { $0.text("title") }, all)
     XCTAssertEqual(try child.fetch(batched).map { $0.text("title") }, all)
     var walked: [String] = []
-    try child.enumerate(byTitle(), batchSize: 5) { book, _ in walked.append(book.text("title") ?? "") }
+    try child.enumerateBatches(of: byTitle(), size: 5) { books, _ in walked += books.map { $0.text("title") ?? "" } }
     XCTAssertEqual(walked, all)
     var partial = byTitle()
     partial.propertiesToFetch = ["title"]

@@ -62,7 +62,7 @@ public final class PendingRelationshipsSpecification: ObjectSpecification {
         XCTAssertEqual(try context.count(for: request), titles.count, message, line: line)
         let ids = try context.fetchIdentifiers(request)
         XCTAssertEqual(ids.map { context.object(with: $0).text("title") ?? "-" }, titles, message, line: line)
-        XCTAssertEqual(try context.fetchBatched(request).map { $0.text("title") ?? "-" }, titles, message, line: line)
+        XCTAssertEqual(try context.fetch(request, batchSize: 100).map { $0.text("title") ?? "-" }, titles, message, line: line)
         XCTAssertEqual(
           try context.fetch(request, as: ObjectSnapshot.self).map { try $0["title"] as? String ?? "-" }, titles, message,
           line: line)

@@ -225,7 +225,7 @@ public final class QueryGenerationSpecification: ObjectSpecification {
     try context.setQueryGeneration(from: .current)
     var request = try books()
     request.fetchBatchSize = 10
-    let batched = try context.fetchBatched(request)
+    let batched = try context.fetch(request, batchSize: 10)
     let lazily = try context.fetch(request)
     XCTAssertEqual(batched[0].integer("pages"), 0)
     func write(_ pages: Int64) throws {
@@ -237,14 +237,16 @@ public final class QueryGenerationSpecification: ObjectSpecification {
     XCTAssertEqual(batched.map { $0.integer("pages") }, Array(repeating: 0, count: 60))
     XCTAssertEqual(lazily.map { $0.integer("pages") }, Array(repeating: 0, count: 60))
     var visited = 0
-    try context.enumerate(try books(), batchSize: 7) { book, _ in
-      if visited % 20 == 0 { try write(Int64(visited) + 2) }
-      XCTAssertEqual(book.integer("pages"), 0)
-      visited += 1
+    try context.enumerateBatches(of: try books(), size: 7) { books, _ in
+      for book in books {
+        if visited % 20 == 0 { try write(Int64(visited) + 2) }
+        XCTAssertEqual(book.integer("pages"), 0)
+        visited += 1
+      }
     }
     XCTAssertEqual(visited, 60)
     visited = 0
-    try context.enumerateBatches(FetchRequest<ManagedObject>(entityName: "Book"), batchSize: 25) { objects, _ in visited += objects.count }
+    try context.enumerateBatches(of: FetchRequest<ManagedObject>(entityName: "Book"), size: 25) { objects, _ in visited += objects.count }
     XCTAssertEqual(visited, 60)
     XCTAssertNil(context.pendingError)
   }

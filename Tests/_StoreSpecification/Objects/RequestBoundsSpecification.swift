@@ -83,9 +83,9 @@ public final class RequestBoundsSpecification: ObjectSpecification {
         filtered.predicate = .block { (_: ManagedObject) in true }
         _ = try context.fetch(filtered)
       }
-      expect(clause, "batches", line: line) { _ = try context.fetchBatched(objects) }
-      expect(clause, "a walk", line: line) { try context.enumerate(objects) { _, _ in } }
-      expect(clause, "batches of IDs", line: line) { _ = try context.fetchIdentifiers(objects, batchSize: 2) }
+      expect(clause, "batches", line: line) { _ = try context.fetch(objects, batchSize: 2) }
+      expect(clause, "a walk", line: line) { try context.enumerateBatches(of: objects) { _, _ in } }
+      expect(clause, "small batches", line: line) { try context.enumerateBatches(of: objects, size: 2) { _, _ in } }
       expect(clause, "all IDs", line: line) { _ = try context.fetchIdentifiers(objects) }
       expect(clause, "the first", line: line) { _ = try context.fetchFirst(objects) }
       expect(clause, "the only one", line: line) { _ = try context.fetchExactlyOne(objects) }
@@ -93,7 +93,7 @@ public final class RequestBoundsSpecification: ObjectSpecification {
       if explains { expect(clause, "explained", line: line) { _ = try context.explain(objects) } }
     }
     XCTAssertThrowsError(try context.fetch(request({ _ in }), batchSize: -1), line: line)
-    XCTAssertThrowsError(try context.enumerate(request({ _ in }), batchSize: -1) { _, _ in }, line: line)
+    XCTAssertThrowsError(try context.enumerateBatches(of: request({ _ in }), size: -1) { _, _ in }, line: line)
   }
 
   func testANegativeNumberMakesEveryKindOfFetchThrow() throws {

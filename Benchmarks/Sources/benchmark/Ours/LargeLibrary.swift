@@ -122,18 +122,22 @@ final class LargeLibrary {
 
   func enumerate() throws -> UInt64 {
     var sum: UInt64 = 0
-    try newContext().enumerate(Book.fetchRequest()) { book, _ in sum &+= OurStores.touch(book) }
+    try newContext().enumerateBatches(of: Book.all) { books, _ in
+      for book in books { sum &+= OurStores.touch(book) }
+    }
     return sum
   }
 
   /// Returns the checksum of every byte and every pair of every hundredth book.
   func deep() throws -> UInt64 {
     var sum: UInt64 = 0
-    try newContext().enumerate(Book.fetchRequest()) { book, _ in
-      let index = OurStores.index(book)
-      guard index.isMultiple(of: 100) else { return }
-      sum &+= OurStores.deep(book)
-      for tag in book.tags { sum &+= OurStores.withCharacters(tag.name) { bench_pair_deep(index, $0.baseAddress, $0.count) } }
+    try newContext().enumerateBatches(of: Book.all) { books, _ in
+      for book in books {
+        let index = OurStores.index(book)
+        guard index.isMultiple(of: 100) else { continue }
+        sum &+= OurStores.deep(book)
+        for tag in book.tags { sum &+= OurStores.withCharacters(tag.name) { bench_pair_deep(index, $0.baseAddress, $0.count) } }
+      }
     }
     return sum
   }
@@ -142,9 +146,11 @@ final class LargeLibrary {
   func ids(_ indexes: [UInt32]) throws -> [ManagedObjectID] {
     let wanted = Set(indexes)
     var ids: [UInt32: ManagedObjectID] = [:]
-    try newContext().enumerate(Book.fetchRequest()) { book, _ in
-      let index = OurStores.index(book)
-      if wanted.contains(index) { ids[index] = book.objectID }
+    try newContext().enumerateBatches(of: Book.all) { books, _ in
+      for book in books {
+        let index = OurStores.index(book)
+        if wanted.contains(index) { ids[index] = book.objectID }
+      }
     }
     return indexes.compactMap { ids[$0] }
   }
