@@ -9,18 +9,10 @@ extension ModelMergeError: AdvisedError {
     case .differentEntities:
       ErrorAdvice(
         user: "The application is configured incorrectly.",
-        developer:
-          "Make entities with the same name equal in all models, or rename one.")
+        developer: "Make entities with the same name equal in all models, or rename one.")
     case .differentTemplates:
-      ErrorAdvice(
-        user: "The application is configured incorrectly.",
-        developer:
-          "Rename one of the fetch request templates.")
-    case .differentComposites:
-      ErrorAdvice(
-        user: "The application is configured incorrectly.",
-        developer:
-          "Rename one of the composites.")
+      ErrorAdvice(user: "The application is configured incorrectly.", developer: "Rename one of the fetch request templates.")
+    case .differentComposites: ErrorAdvice(user: "The application is configured incorrectly.", developer: "Rename one of the composites.")
     }
   }
 }
