@@ -94,7 +94,7 @@
 @_exported public import struct ObjectStore.RowSnapshot
 @_exported public import struct ObjectStore.StoreError
 @_exported public import struct ObjectStore.StoreMetadata
-@_exported public import enum ObjectStore.StoreOperation
+@_exported public import struct ObjectStore.StoreOperation
 @_exported public import struct ObjectStore.StoreType
 
 // The encrypted store.

@@ -23,7 +23,7 @@ extension CoreDataStore {
     creating description: PersistentStoreDescription, progress: Progress? = nil
   ) async throws -> CoreDataImportReport {
     guard let target = description.url else {
-      throw StoreError(.misuse(.storeWithoutFile), operation: .import)
+      throw StoreError(.storeWithoutFile, operation: .import)
     }
     try Self.checkIsFree(target)
     return try await MonotonicProgress.run(progress) { try await create(description, at: target, progress: $0) }
@@ -56,7 +56,7 @@ extension CoreDataStore {
       }
     }
     guard let result = report.withLock({ $0 }) else {
-      throw StoreError(.internalInconsistency(.importWithoutResult), operation: .import, path: target.path)
+      throw StoreError(.importWithoutResult, operation: .import, path: target.path)
     }
     return result
   }
@@ -76,7 +76,7 @@ extension CoreDataStore {
   ///   import with the old model, then migrate; `StoreError`. Nothing is then imported.
   public func importAll(into container: PersistentContainer, progress: Progress? = nil) async throws -> CoreDataImportReport {
     guard let store = container.persistentStoreCoordinator.persistentStores.first else {
-      throw StoreError(.misuse(.containerWithoutStore), operation: .import)
+      throw StoreError(.containerWithoutStore, operation: .import)
     }
     return try await importAll(into: container.persistentStoreCoordinator, store: store, progress: progress)
   }
@@ -135,4 +135,11 @@ private struct RelocatedKeyProvider: StoreKeyProvider {
       for: StoreKeyRequest(
         url: url, storeID: request.storeID, slots: request.slots, attempt: request.attempt, reason: request.reason))
   }
+}
+
+extension StoreError.Reason {
+  static var openedBeforeComplete: Self { Self(.busy, "The new store was opened before it was complete.") }
+  static var importCancelled: Self { Self(.cancelled, "The import was canceled; nothing was imported.") }
+  static var containerWithoutStore: Self { Self(.invalidRequest, "The container has no open store.") }
+  static var importWithoutResult: Self { Self(.internalInconsistency, "The import has no result.") }
 }

@@ -81,7 +81,7 @@ extension SQLCipherIncrementalStore: FileStore {
 
   private static func url(of description: PersistentStoreDescription, _ operation: StoreOperation) throws -> URL {
     guard let url = description.url, url.isFileURL else {
-      throw StoreError(.misuse(.storeWithoutFile), operation: operation)
+      throw StoreError(.storeWithoutFile, operation: operation)
     }
     return url
   }

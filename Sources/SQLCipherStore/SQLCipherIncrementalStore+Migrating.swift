@@ -68,7 +68,7 @@ extension SQLCipherIncrementalStore {
   ///
   /// - Throws: ``StoreError``; the task remains to be done then.
   public func finishDeferredMigrationTask() throws -> StoreMetadata? {
-    let engine = try engine(.finishMigration)
+    let engine = try engine(.migrate)
     guard !configuration.description.isReadOnly else { return nil }
     return try StoreError.mapping {
       try engine.pool.withWriter { connection in

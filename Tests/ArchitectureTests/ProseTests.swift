@@ -31,7 +31,6 @@ final class ProseTests: XCTestCase {
     ("Documentation/Performance.md", "let go", "is the name of a workload"),
     ("Documentation/Performance.md", "portions", "is the name of a workload"),
     ("Sources/CipherDataToolKit/Demo/DebianArchive.swift", "beside", "is Debian's text"),
-    ("Sources/CipherDataToolKit/Errors/ToolWords.swift", "he", "ends a fragment of a word"),
   ]
 
   private static let pattern: NSRegularExpression? = {

@@ -1,5 +1,6 @@
 import CipherDataToolKit
 import ObjectStore
+import SQLCipherStore
 import StoreKeys
 import XCTest
 
@@ -24,6 +25,17 @@ final class ExitStatusTests: XCTestCase {
     ]
     for (kind, status) in cases {
       XCTAssertEqual(Ending(StoreAccessError(kind, path: "/x", operation: .open)).status.rawValue, status, "\(kind)")
+    }
+  }
+
+  func testErrorOfTheKeyWorkLimitNamesThePropertyInTheLibraryAndTheOptionInTheTool() {
+    let cause = StoreAccessError(.keyWorkExceeded(slot: "1 “anna”", needed: 9, isNew: false), path: "/x", operation: .unlock)
+    let error = StoreError(cause)
+    XCTAssertEqual(error.code, .keyWorkExceeded)
+    for part in ["anna", "a key work of 9", "keyWorkLimit"] { XCTAssertTrue("\(error)".contains(part), "\(error)") }
+    for ending in [Ending(error), Ending(cause)] {
+      XCTAssertEqual(ending.status, .noKey)
+      for part in ["anna", "a key work of 9", "--key-work"] { XCTAssertTrue(ending.message.contains(part), ending.message) }
     }
   }
 

@@ -1,5 +1,7 @@
 import CipherDataToolKit
 import Foundation
+import ObjectModel
+import ObjectStore
 import XCTest
 
 /// The exit status and one-line message for each kind of failure; no file is changed.
@@ -70,19 +72,16 @@ final class ToolFailureTests: XCTestCase {
     }
   }
 
-  func testReplacedLibraryMessagesExistInTheLibrary() throws {
-    let root = TestStack.schemas.deletingLastPathComponent()
-    let walk = try XCTUnwrap(
-      FileManager.default.enumerator(at: root.appendingPathComponent("Sources"), includingPropertiesForKeys: nil))
-    var texts: [String] = []
-    for case let file as URL in walk where file.pathExtension == "swift" && file.lastPathComponent != "ToolWords.swift" {
-      // A string may continue on the next line.
-      let text = try String(contentsOf: file, encoding: .utf8)
-      texts.append(text.replacingOccurrences(of: #""\s*\n\s*\+ ""#, with: "", options: .regularExpression))
-    }
-    for phrase in ToolWords.phrases {
-      XCTAssertTrue(texts.contains { $0.contains(phrase.library) }, "no error says “\(phrase.library)” any more")
-      XCTAssertEqual(ToolWords.said(of: phrase.tool), phrase.tool)
+  func testRemediesNameOptionsAndValuesInsteadOfFunctionsAndProperties() {
+    for remedy in Remedy.allCases {
+      let error = StoreError(StoreError.Reason(.invalidRequest, "It failed.", remedy))
+      let message = Ending(error).message
+      XCTAssertTrue(message.hasPrefix("It failed. "), message)
+      XCTAssertTrue("\(error)".hasPrefix("It failed. "), "\(error)")
+      XCTAssertNotEqual(message, "\(error)")
+      // Calls with their labels, format arguments, and names of properties and types.
+      XCTAssertNil(message.firstMatch(of: /\w\([\w:]*\)|%[@df]|\w[a-z][A-Z]/), message)
+      XCTAssertEqual(Ending(StoreError(.io, "Reading failed.", underlying: error)).message, "Reading failed. The cause: \(message)")
     }
   }
 

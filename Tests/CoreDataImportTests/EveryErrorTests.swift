@@ -154,7 +154,8 @@ final class EveryErrorTests: XCTestCase {
 
   func testDescriptionsEndWithTheUnderlyingError() {
     let inner = StoreError(.io, "The disk has stopped.", underlying: Trouble())
-    let outer = StoreError(.stageFailed("units"), operation: .migrate, underlying: inner)
+    let outer = StoreError(
+      .migrationFailed, "The stage “units” failed; the store is unchanged.", operation: .migrate, underlying: inner)
     XCTAssertEqual(
       "\(outer)",
       "The stage “units” failed; the store is unchanged. The cause: The disk has stopped. "

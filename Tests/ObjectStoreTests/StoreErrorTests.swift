@@ -22,45 +22,57 @@ final class StoreErrorTests: XCTestCase {
     XCTAssertEqual(value.operation, .read)
     XCTAssertTrue(value.message.contains("“Video.key”"), value.message)
 
-    let noObject = StoreError(.noObject(id), operation: .findObject)
-    XCTAssertEqual(noObject.code, .objectNotFound)
-    XCTAssertEqual(noObject.objectID, id)
-    XCTAssertEqual(noObject.entityName, id.entityName, "that of the object")
+    let notOpen = StoreError(.storeOfObjectNotOpen(id), operation: .findObject)
+    XCTAssertEqual(notOpen.code, .noOpenStore)
+    XCTAssertEqual(notOpen.objectID, id)
+    XCTAssertEqual(notOpen.entityName, id.entityName, "that of the object")
 
     let differing = StoreError(.writtenWithAnotherModel(entities: ["A", "B"], .readOnly), operation: .open)
     XCTAssertEqual(differing.differingEntities, ["A", "B"])
   }
 
-  func testMessageDependsOnTheOperation() {
-    func text(_ reason: StoreError.Reason, _ operation: StoreOperation) -> String { StoreError(reason, operation: operation).message }
-    XCTAssertEqual(text(.cancelled, .fetch), "The fetch was canceled.")
-    XCTAssertEqual(text(.cancelled, .batchInsert), "The batch insert was canceled.")
-    XCTAssertEqual(text(.cancelled, .migrate), "The migration was canceled.")
-    XCTAssertEqual(text(.abstractEntity("A"), .save), "The entity “A” is abstract: it has no objects.")
-    XCTAssertEqual(text(.abstractEntity("A"), .batchInsert), "The entity “A” is abstract; insert rows of one of its subentities.")
-    XCTAssertEqual(text(.wrongNumberOfIDs(given: 1, asked: 2), .batchInsert), "The store returned 1 IDs for 2 rows.")
+  func testErrorOfACanceledRequestNamesTheOperation() {
+    func text(_ operation: StoreOperation) -> String { StoreError(.cancelled(operation), operation: operation).message }
+    XCTAssertEqual(text(.fetch), "The fetch was canceled.")
+    XCTAssertEqual(text(.batchInsert), "The batch insert was canceled.")
+    XCTAssertEqual(StoreError(.migrationCancelled, operation: .migrate).message, "The migration was canceled; the store is unchanged.")
   }
 
-  func testUnnamedOperationsUseAFixedListOfMessages() {
-    let sentences = StoreError.Misuse.allCases.map(\.rawValue) + StoreError.InternalInconsistency.allCases.map(\.rawValue)
-    for sentence in sentences { XCTAssertTrue(sentence.hasSuffix("."), sentence) }
-    let inserted = StoreError(.misuse(.insertedTwice, entity: "A"), operation: .insert)
-    XCTAssertEqual(inserted.code, .invalidRequest)
-    XCTAssertEqual(inserted.entityName, "A")
-    XCTAssertEqual(StoreError(.internalInconsistency(.otherResult)).code, .internalInconsistency)
+  func testMessageEndsWithTheRemedyInTheWordsOfItsReader() {
+    let error = StoreError(.historyOff, operation: .readHistory, path: "/a")
+    XCTAssertEqual(
+      error.message,
+      "The store keeps no history. Set its description's historyTracking, or enable it with “cipherdata history --enable”.")
+    XCTAssertEqual("\(error)", error.message + " (/a)")
+    XCTAssertEqual(error.description { "\($0)" }, "The store keeps no history. enableHistory (/a)")
+    XCTAssertEqual(
+      StoreError(.io, "It failed.", underlying: error).description { "\($0)" },
+      "It failed. The cause: The store keeps no history. enableHistory (/a)")
   }
 
-  func testOperationMessagesAreUnique() {
-    XCTAssertEqual(Set(StoreOperation.allCases.map(\.rawValue)).count, StoreOperation.allCases.count)
-    // Raw values that programs may have stored.
+  func testRemediesAreSentences() {
+    for remedy in Remedy.allCases { XCTAssertTrue(remedy.text.hasSuffix("."), remedy.text) }
+    XCTAssertEqual(Set(Remedy.allCases.map(\.text)).count, Remedy.allCases.count)
+  }
+
+  func testReasonsWithoutAnObjectHaveACode() {
+    let update = StoreError(.nothingToUpdate(entity: "A"), operation: .batchUpdate)
+    XCTAssertEqual(update.code, .invalidRequest)
+    XCTAssertEqual(update.entityName, "A")
+    XCTAssertEqual(StoreError(.otherResult).code, .internalInconsistency)
+  }
+
+  func testOperationsAreNames() {
+    // Names that programs may have stored.
     XCTAssertEqual(StoreOperation(rawValue: "open"), .open)
     XCTAssertEqual(StoreOperation(rawValue: "batch insert"), .batchInsert)
     XCTAssertEqual(StoreOperation(rawValue: "obtain permanent IDs"), .obtainPermanentIDs)
+    XCTAssertEqual(StoreError(.io, "It failed.", operation: "upload").operation?.rawValue, "upload")
     XCTAssertEqual("\(StoreError(.busy, "Wait.", operation: .changeKeys, path: "/a"))", "Wait. (/a)")
   }
 
   func testOnlyACanceledMigrationHasTheCoreDataCode() {
-    XCTAssertEqual(StoreError(.cancelled, operation: .migrate).coreDataCode, 134120)
-    XCTAssertNil(StoreError(.cancelled, operation: .copyStore).coreDataCode)
+    XCTAssertEqual(StoreError(.migrationCancelled, operation: .migrate).coreDataCode, 134120)
+    XCTAssertNil(StoreError(.copyCancelled, operation: .copyStore).coreDataCode)
   }
 }

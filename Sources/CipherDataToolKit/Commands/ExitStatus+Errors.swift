@@ -6,6 +6,7 @@ import ObjectQuery
 import ObjectStore
 import CipherData
 import CoreDataImport
+import SQLCipherStore
 
 /// The exit status and the error message with which the tool ends.
 package struct Ending: Sendable, Hashable {
@@ -16,7 +17,7 @@ package struct Ending: Sendable, Hashable {
   /// Maps an error to an exit status and a message.
   package init(_ error: any Error) {
     let (status, message) = Self.parts(of: error)
-    self.init(status, ToolWords.said(of: message))
+    self.init(status, message)
   }
 
   /// Creates an ending with a message, whose line breaks are removed.
@@ -30,26 +31,50 @@ package struct Ending: Sendable, Hashable {
     case let error as ToolError: (error.status, error.message)
     case let error as InputError: (.badData, error.description)
     case let error as JSONParser.SyntaxError: (.badData, error.description)
-    case let error as StoreError: (status(of: error), error.description)
-    case let error as CoreDataImportError: (.badData, error.description)
-    case let error as StoreAccessError: (status(of: error.kind), error.description)
+    case let error as StoreError: (status(of: error), error.description(words(for:)))
+    case let error as StoreAccessError: parts(of: StoreError(error))
     case let error as PredicateFormatError: (.usage, "\(error.message) (column \(error.column))")
-    case let error as FetchPredicateError: (.usage, error.message(naming: option))
-    case let error as ResultsError: (.usage, error.description)
+    case let error as FetchPredicateError: (.usage, error.description(words(for:), naming: option))
+    case let error as ResultsError: (.usage, error.description(words(for:)))
     case let error as KeyValueError: (.usage, error.description)
-    case let error as ModelValidationError: (.badData, String(describing: error))
     case let error as ModelFileError: (status(of: error), error.description)
-    case let error as BatchError: (.badData, error.description)
-    case let error as ObjectContext.ValidationError: (.badData, error.description)
     case is CancellationError: (.interrupted, "Interrupted.")
+    case is CoreDataImportError, is ModelValidationError, is BatchError, is ObjectContext.ValidationError:
+      (.badData, ErrorCause.text(error, words(for:)))
     case let error as CocoaError: (status(of: error), error.localizedDescription)
-    default: (.software, String(describing: error))
+    default: (.software, (error as? any AdvisedError)?.description(words(for:)) ?? String(describing: error))
+    }
+  }
+
+  /// Returns what to do, with the tool's options, commands, and notations.
+  private static func words(for remedy: Remedy) -> String {
+    switch remedy {
+    case .createFolder: "“mkdir -p” creates it."
+    case .checkKey: "The passphrase is wrong; check it."
+    case .allowKeyWork: "Give --key-work."
+    case .registerTransformer: "Only the application that has it can read or write such values."
+    case .enableHistory: "Enable it with “cipherdata history --enable”."
+    case .migrate: "Migrate it with “cipherdata migrate”."
+    case .setVariable: "Write the value in its place."
+    case .filterInMemory: "Name a property that is stored."
+    case .compareWithDate: "Write CAST('2026-01-31T12:00:00Z', 'Date'), with your date."
+    case .compareWithNumber: "Write a number without quotation marks."
+    case .compareWithBoolean: "Write true or false without quotation marks."
+    case .compareWithData: "Write CAST('AQI=', 'Data'), with your bytes in Base64."
+    case .compareWithUUID: "Write the UUID's text in full."
+    case .compareWithObject: "Use one of its attributes (name.attribute)."
+    case .compareWithString: "Put the value into quotation marks."
+    case .setOrder: "Give --sort."
+    case .useSavedObject: "Set it to an object's URI, as the column @id shows it."
+    case .useOtherValues: "Use other values."
+    case .resolveConflicts: "Discard the unsaved changes, and try again."
     }
   }
 
   /// Returns the command-line option for a clause of a fetch request.
   private static func option(for clause: FetchClause) -> String {
     switch clause {
+    case .predicate: "--where"
     case .propertiesToGroupBy: "--group-by"
     case .propertiesToFetch: "--select"
     case .havingPredicate: "--having"
@@ -95,23 +120,6 @@ package struct Ending: Sendable, Hashable {
     case .unreadable: .noInput
     case .unwritable: .cannotCreate
     default: .badData
-    }
-  }
-
-  private static func status(of kind: StoreAccessError.Kind) -> ExitStatus {
-    switch kind {
-    case .encryptionUnavailable: .unavailable
-    case .keyRequired, .invalidKey, .wrongKey, .keyWorkExceeded, .keyFileMissing, .keyFileOutdated, .keyProviderFailed, .unreadableStore,
-      .otherFormat, .lastSlot, .unknownSlot:
-      .noKey
-    case .keyFileCorrupt, .storeCorrupt, .externalDataMissing, .diskFull, .insufficientDiskSpace, .io, .readOnly, .readOnlyLog: .damage
-    case .notEncrypted, .notAStore, .unsupportedFormat, .constraint: .badData
-    case .busy, .exchanged: .busy
-    case .noSuchFile, .permissionDenied: .noInput
-    case .fileExists, .keyFileExists: .cannotCreate
-    case .cancelled: .interrupted
-    case .outOfMemory, .notWatchable: .software
-    case .sql, .misuse, .tooComplex, .noSuchTable, .closed: .software
     }
   }
 

@@ -10,7 +10,7 @@ extension ResultFetcher {
   /// number.
   func writeComputed(_ specification: FetchSpecification, format: OutputFormat, to sink: OutputSink) throws {
     let resolved = try FetchResolver(model: model).resolve(specification)
-    guard let projection = resolved.projection else { throw StoreError(.internalInconsistency(.noColumns)) }
+    guard let projection = resolved.projection else { throw StoreError(.noColumns) }
     let writer = try format.writer(columns: projection.columns.map(\.name), to: sink)
     if projection.isGrouped || projection.isDistinct {
       try write(try context.dictionaryResults(of: specification), format, writer)
@@ -101,4 +101,8 @@ extension DictionaryResults {
     let reference = ObjectReference(rawValue: word)
     return ManagedObjectID(space: row.space, entityNumber: UInt32(reference.entity), key: reference.key)
   }
+}
+
+extension StoreError.Reason {
+  static var noColumns: Self { Self(.internalInconsistency, "The fetch has no columns.") }
 }

@@ -83,7 +83,7 @@ struct Importer {
   private func advance(_ position: Position, by count: Int) throws {
     position.done += count
     if cancellation.isCancelled || progress?(position.done, position.total) == false {
-      throw StoreError(.cancelled, operation: .import, path: source.url.path)
+      throw StoreError(.importCancelled, operation: .import, path: source.url.path)
     }
   }
 

@@ -46,13 +46,17 @@ struct ExternalDataFolder {
       let number = errno
       if number == ENOENT || number == ENOTDIR { return nil }
       var error = StoreError(
-        .fileOfLargeValue([EACCES, EPERM].contains(number) ? .forbidden : .unreadable), operation: .import, path: url.path)
+        [EACCES, EPERM].contains(number) ? .largeValueForbidden : .largeValueUnreadable, operation: .import, path: url.path)
       error.systemErrorNumber = number
       throw error
     }
     guard status.st_mode & S_IFMT == S_IFREG else {
-      throw StoreError(.fileOfLargeValue(.irregular), operation: .import, path: url.path)
+      throw StoreError(.largeValueIrregular, operation: .import, path: url.path)
     }
     return try ExternalData(contentsOf: url)
   }
+}
+
+extension StoreError.Reason {
+  fileprivate static var largeValueIrregular: Self { Self(.io, "The file of a large value is not a regular file.") }
 }

@@ -77,3 +77,11 @@ enum SourceFile {
     }
   }
 }
+
+extension StoreError.Reason {
+  static var keyDoesNotFit: Self { Self(.unreadableStore, "The key does not fit the file.") }
+
+  static var encryptedOrNoStore: Self {
+    Self(.keyRequired, "The file is not a plain SQLite database: it is encrypted and no key was given, or it is not a store.")
+  }
+}

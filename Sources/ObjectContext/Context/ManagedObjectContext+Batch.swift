@@ -60,7 +60,7 @@ extension ManagedObjectContext {
   private func entityName(of request: BatchInsertRequest) throws -> String {
     if let name = request.entityName { return name }
     guard let type = request.objectType as? ManagedObject.Type else {
-      throw StoreError(.misuse(.rowsOfNoEntity), operation: .batchInsert)
+      throw StoreError(.rowsOfNoEntity, operation: .batchInsert)
     }
     return try knownEntity(ofClass: type, operation: .batchInsert).name
   }
@@ -73,4 +73,8 @@ extension ManagedObjectContext {
     guard let outcome else { throw unexpectedResult() }
     return outcome.result
   }
+}
+
+extension StoreError.Reason {
+  static var rowsOfNoEntity: Self { Self(.invalidRequest, "The rows have neither a class nor an entity name.") }
 }

@@ -44,7 +44,7 @@ extension ManagedObjectContext {
   public func delete(_ object: ManagedObject) {
     guard object.managedObjectContext === self else {
       if object.managedObjectContext != nil {
-        record(StoreError(.misuse(.deletedInOtherContext, entity: object.compiledEntity.name), operation: .delete))
+        record(StoreError(.deletedInOtherContext(entity: object.compiledEntity.name), operation: .delete))
       }
       return
     }
@@ -60,7 +60,7 @@ extension ManagedObjectContext {
   ///   saved objects of another store.
   public func assign(_ object: ManagedObject, to store: PersistentStore) throws {
     guard object.objectID.isTemporaryID else {
-      throw StoreError(.misuse(.assignedAfterSaving, entity: object.compiledEntity.name), operation: .assign)
+      throw StoreError(.assignedAfterSaving(entity: object.compiledEntity.name), operation: .assign)
     }
     guard store.entityNumbers.contains(Int(object.currentID.entityNumber)) else {
       throw StoreError(.entityNotInStore(object.entity.name), operation: .assign, path: store.url?.path)
@@ -84,19 +84,19 @@ extension ManagedObjectContext {
   public func insert(_ object: ManagedObject) {
     guard object.contextReference == nil, object.flags.contains(.isInserted), object.currentID.isTemporaryID else {
       if object.managedObjectContext !== self {
-        record(StoreError(.misuse(.insertedTwice, entity: object.compiledEntity.name), operation: .insert))
+        record(StoreError(.insertedTwice(entity: object.compiledEntity.name), operation: .insert))
       }
       return
     }
     guard knows(object.currentID) else {
-      return record(StoreError(.misuse(.entityOfOtherModel, entity: object.compiledEntity.name), operation: .insert))
+      return record(StoreError(.entityOfOtherModel(entity: object.compiledEntity.name), operation: .insert))
     }
     // The context clears the reference in `deinit`.
     object.contextReference = Unmanaged.passUnretained(self)
     if recordsWrites { object.flags.remove(.writesInPlace) }
     if object.flags.contains(.hasRejectedRelationship) {
       object.flags.remove(.hasRejectedRelationship)
-      record(StoreError(.misuse(.relationshipLost, entity: object.compiledEntity.name), operation: .insert))
+      record(StoreError(.relationshipLost(entity: object.compiledEntity.name), operation: .insert))
     }
     registerInserted(object)
   }
@@ -187,5 +187,36 @@ extension ManagedObjectContext {
       detach(object)
     }
     observation?.notifyLeaving()
+  }
+}
+
+extension StoreError.Reason {
+  static func assignedAfterRelationships(entity: String) -> Self {
+    Self(
+      .crossStoreRelationship, "The object already refers to objects in another store; assign it before its relationships are set.",
+      entity: entity)
+  }
+
+  static func deletedInOtherContext(entity: String) -> Self {
+    Self(.invalidRequest, "The object to delete belongs to another context; get it from this context by its ID.", entity: entity)
+  }
+
+  static func assignedAfterSaving(entity: String) -> Self {
+    Self(.invalidRequest, "Only objects that were never saved can be assigned to a store.", entity: entity)
+  }
+
+  static func insertedTwice(entity: String) -> Self {
+    Self(.invalidRequest, "Only objects made without a context can be inserted into one.", entity: entity)
+  }
+
+  static func entityOfOtherModel(entity: String) -> Self {
+    Self(.invalidRequest, "The object's entity belongs to another model.", entity: entity)
+  }
+
+  static func relationshipLost(entity: String) -> Self {
+    Self(
+      .invalidRequest,
+      "A relationship was set before the object had a context, and its value is lost; insert objects before setting their relationships.",
+      entity: entity)
   }
 }

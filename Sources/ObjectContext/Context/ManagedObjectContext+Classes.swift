@@ -33,3 +33,30 @@ extension ManagedObjectContext {
     return .unknownClass("\(type)", .tableNotGiven)
   }
 }
+
+extension StoreError.Reason {
+  static func otherClass(entity: String, className name: String) -> Self {
+    Self(
+      .invalidRequest,
+      "Objects of the entity “\(entity)” are not of the class \(name) in this context. Register \(name) for the entity in the ManagedObjectClasses that the container is created with, or use the entity's own class.",
+      entity: entity)
+  }
+
+  /// The reason why a class is unknown to a context.
+  enum UnknownClass {
+    case notRegistered, ofOtherModel, tableNotGiven
+  }
+
+  static func unknownClass(_ name: String, _ why: UnknownClass) -> Self {
+    let advice =
+      switch why {
+      case .notRegistered:
+        "Register it in the ManagedObjectClasses that the container is created with, or insert objects by entity name."
+      case .ofOtherModel:
+        "It was generated for another model than the context's: create the container with makeContainer of the class's own model."
+      case .tableNotGiven:
+        "Create the container with makeContainer of the generated model, or pass PersistentContainer the argument `classes: \(name).classTable`."
+      }
+    return Self(.invalidRequest, "This context has no entity for the class \(name). \(advice)")
+  }
+}

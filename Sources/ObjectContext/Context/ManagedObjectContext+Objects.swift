@@ -142,7 +142,7 @@ extension ManagedObjectContext {
   private func rereadRows(of objects: [ManagedObject]) {
     for group in Dictionary(grouping: objects, by: \.currentID.space).values {
       do {
-        let store = try rowSource.openStore(of: group[0].currentID, .refresh)
+        let store = try rowSource.openStore(of: group[0].currentID, .fault)
         rowSource.forgetRows(group.map(\.currentID.reference), in: store)
         let fresh = try rowSource.rows(of: group.map(\.currentID), in: store, isInterruptible: false)
         // Rows of different entity trees can have the same key.
@@ -269,4 +269,8 @@ extension ManagedObjectContext {
     invalidateNested()
     finishNotifying()
   }
+}
+
+extension StoreError.Reason {
+  static func noObject(_ id: ManagedObjectID) -> Self { Self(.objectNotFound, "There is no object \(id.uriString).", object: id) }
 }

@@ -11,7 +11,7 @@ extension ManagedObjectContext {
   /// - Throws: Any error of the closure; ``StoreError``, with ``StoreError/Code/invalidRequest`` if a store does not support transactions
   ///   or the context is nested in another one.
   public func performTransaction<Result>(_ body: () throws -> Result) throws -> Result {
-    if rowSource.parent != nil { throw StoreError(.misuse(.transactionOfNestedContext), operation: .transaction) }
+    if rowSource.parent != nil { throw StoreError(.transactionOfNestedContext, operation: .transaction) }
     var result: Result?
     do {
       // Imports cannot be undone, so that undo does not retain what they insert.
@@ -22,5 +22,11 @@ extension ManagedObjectContext {
     }
     guard let result else { throw unexpectedResult() }
     return result
+  }
+}
+
+extension StoreError.Reason {
+  static var transactionOfNestedContext: Self {
+    Self(.invalidRequest, "A nested context saves atomically to its parent; run the transaction in the context that saves to the stores.")
   }
 }

@@ -335,7 +335,7 @@ public final class ContextUndoManager {
   ///
   /// - Throws: ``StoreError`` with ``StoreError/Code/invalidRequest`` if recording is not disabled.
   public func enableUndoRegistration() throws {
-    if disabledCount == 0 { throw StoreError(.misuse(.undoRegistrationEnabled), operation: .undo) }
+    if disabledCount == 0 { throw StoreError(.undoRegistrationEnabled, operation: .undo) }
     disabledCount -= 1
   }
 
@@ -360,7 +360,7 @@ public final class ContextUndoManager {
     return true
   }
 
-  func record(_ misuse: StoreError.Misuse) { context?.record(StoreError(.misuse(misuse), operation: .undo)) }
+  func record(_ reason: StoreError.Reason) { context?.record(StoreError(reason, operation: .undo)) }
 
   /// Sets the context that the manager belongs to; 0 detaches it and removes all actions.
   func join(_ number: UInt64) {

@@ -9,7 +9,7 @@ extension ManagedObjectContext {
     get { recorder }
     set {
       if newValue === recorder { return }
-      if let newValue, newValue.context != nil { return record(StoreError(.misuse(.undoManagerOfOtherContext), operation: .undo)) }
+      if let newValue, newValue.context != nil { return record(StoreError(.undoManagerOfOtherContext, operation: .undo)) }
       recorder?.join(0)
       eventObservers.setRecorder(newValue)
       newValue?.join(number)

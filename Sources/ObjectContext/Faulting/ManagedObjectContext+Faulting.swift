@@ -275,3 +275,14 @@ extension StoreError {
     return StoreError(.strangeEntityOfObject(objectID), operation: .fault)
   }
 }
+
+extension StoreError.Reason {
+  static func noRow(_ id: ManagedObjectID) -> Self {
+    Self(.objectNotFound, "The fault cannot be fulfilled: the row of the object \(id) was deleted.", object: id)
+  }
+
+  static func strangeEntityOfObject(_ id: ManagedObjectID) -> Self {
+    Self(
+      .storeCorrupt, "The row of the object \(id.uriString) has another entity than references to it state; verify the store.", object: id)
+  }
+}

@@ -104,7 +104,7 @@ extension ManagedObjectContext {
     let fetch = request.specification
     try fetch.checkNumbers()
     guard fetch.fetchLimit == 0, fetch.fetchOffset == 0, fetch.sortDescriptors.isEmpty else {
-      throw StoreError(.misuse(.limitOfBatchUpdate, entity: fetch.entityName), operation: .batchUpdate)
+      throw StoreError(.limitOfBatchUpdate(entity: fetch.entityName), operation: .batchUpdate)
     }
     var set = BatchValues<Object>()
     values(&set)
@@ -124,5 +124,11 @@ extension ManagedObjectContext {
   @discardableResult
   public func delete<Object: ManagedObject>(_ request: FetchRequest<Object>) throws -> Int {
     try execute(BatchDeleteRequest(fetchRequest: request)).count
+  }
+}
+
+extension StoreError.Reason {
+  static func limitOfBatchUpdate(entity: String) -> Self {
+    Self(.invalidRequest, "A batch update cannot have a limit, an offset or an order; narrow the request with conditions.", entity: entity)
   }
 }

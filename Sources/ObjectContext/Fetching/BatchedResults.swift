@@ -57,3 +57,7 @@ extension ManagedObjectContext {
     return BatchedResults(PagedObjects(ids, pageSize: batchSize, specification: specification, context: self))
   }
 }
+
+extension StoreError.Reason {
+  static func emptyBatch(size: Int) -> Self { Self(.invalidRequest, "A batch must have at least one object, not \(size).") }
+}

@@ -27,3 +27,9 @@ extension FetchPredicate {
     return .block(block)
   }
 }
+
+extension StoreError.Reason {
+  static func blockForOtherClass(name: String, expected: String, found: String) -> Self {
+    Self(.invalidRequest, "The block predicate \(name) is for objects of the class \(expected), not of \(found).")
+  }
+}

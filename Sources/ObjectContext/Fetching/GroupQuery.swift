@@ -171,3 +171,12 @@ struct GroupQuery {
     return number
   }
 }
+
+extension StoreError.Reason {
+  static func groupsInSeveralStores(entity: String) -> Self {
+    Self(
+      .invalidRequest,
+      "The groups of “\(entity)” are in several stores, and part of the request cannot be evaluated in each store separately. Name one store in affectedStores, or use a property to fetch for that part.",
+      entity: entity)
+  }
+}

@@ -39,7 +39,7 @@ extension ManagedObjectContext {
   ) throws {
     func checkChanges() throws {
       if allowsEscapingMutations || !hasChanges { return }
-      throw StoreError(.misuse(.changesEscapeBatch, entity: request.specification.entityName), operation: .enumerate)
+      throw StoreError(.changesEscapeBatch(entity: request.specification.entityName), operation: .fetch)
     }
     let reader = try reader(over: request, batchSize: size)
     try checkChanges()
@@ -68,9 +68,18 @@ extension ManagedObjectContext {
   /// Returns a batch reader for a request. Reads the IDs but no rows.
   func reader<Result: ManagedObject>(over request: FetchRequest<Result>, batchSize: Int) throws -> ObjectBatchReader {
     guard batchSize > 0 else {
-      throw StoreError(.emptyBatch(size: batchSize), operation: .enumerate)
+      throw StoreError(.emptyBatch(size: batchSize), operation: .fetch)
     }
     try checkClass(Result.self, for: request.specification)
     return try ObjectBatchReader(request.specification, batchSize: batchSize, context: self)
+  }
+}
+
+extension StoreError.Reason {
+  static func changesEscapeBatch(entity: String) -> Self {
+    Self(
+      .invalidRequest,
+      "The iteration found unsaved changes. Save them in the closure or before the iteration, or set allowsEscapingMutations.",
+      entity: entity)
   }
 }

@@ -103,7 +103,7 @@ extension ManagedObjectContext {
   }
 
   func unexpectedResult() -> StoreError {
-    StoreError(.internalInconsistency(.otherResult), operation: .fetch)
+    StoreError(.otherResult, operation: .fetch)
   }
 
   private func fetchObjects(_ request: FetchSpecification) throws -> [ManagedObject] {

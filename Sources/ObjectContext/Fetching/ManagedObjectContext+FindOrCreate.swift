@@ -215,3 +215,27 @@ private struct UniqueKey {
     }
   }
 }
+
+extension StoreError.Reason {
+  static func sharedConstraint(entity: String, found: String) -> Self {
+    Self(
+      .invalidRequest,
+      "An object of the entity “\(found)” already has the values of a uniqueness constraint that it shares with “\(entity)”.",
+      entity: entity)
+  }
+
+  static func noConstraint(entity: String, properties names: [String], declared: [String]) -> Self {
+    Self(
+      .invalidRequest,
+      "The entity “\(entity)” has no uniqueness constraint over (\(names.joined(separator: ", "))), so several objects may have these values. "
+        + (declared.isEmpty ? "Declare one." : "Declare one, or use \(declared.joined(separator: " or "))."), entity: entity)
+  }
+
+  static func notAsManyValues(keys: Int, values: Int) -> Self {
+    Self(.invalidRequest, "\(keys) keys were passed, but \(values) values for an object.")
+  }
+
+  static func noValueOfKey(property: String) -> Self {
+    Self(.invalidRequest, "Objects without a value of “\(property)” are not unique; set a value.", property: property)
+  }
+}

@@ -44,3 +44,17 @@ extension ManagedObjectContext {
       .objectOfOtherClass(objectID, expected: "\(type)", found: "\(Swift.type(of: object))"), operation: .findObject)
   }
 }
+
+extension StoreError.Reason {
+  static func noneFound(entity: String) -> Self {
+    Self(.objectNotFound, "Expected exactly one “\(entity)”, found none. fetchFirst(_:) returns nil in this case.", entity: entity)
+  }
+
+  static func severalFound(entity: String) -> Self {
+    Self(.notUnique, "Expected exactly one “\(entity)”, found several. fetchFirst(_:) returns the first one.", entity: entity)
+  }
+
+  static func objectOfOtherClass(_ id: ManagedObjectID, expected: String, found: String) -> Self {
+    Self(.invalidRequest, "The object \(id.uriString) is of the class \(found), not of \(expected).", object: id)
+  }
+}

@@ -92,3 +92,12 @@ extension ManagedObject {
     return ObjectReference(rawValue: 0)
   }
 }
+
+extension StoreError.Reason {
+  static func notFetchableWithObjects(_ name: String, entity: String) -> Self {
+    Self(
+      .invalidRequest,
+      "“\(name)” cannot be fetched with objects: name attributes and to-one relationships of “\(entity)” in propertiesToFetch, and prefetch others.",
+      entity: entity, property: name)
+  }
+}

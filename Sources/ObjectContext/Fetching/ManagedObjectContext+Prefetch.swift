@@ -158,3 +158,11 @@ extension ManagedObjectContext {
     }
   }
 }
+
+extension StoreError.Reason {
+  static func notPrefetchable(keyPath path: String, key: String, entity: String) -> Self {
+    Self(
+      .invalidRequest, "“\(path)” cannot be prefetched: “\(key)” is not a relationship of the entity “\(entity)” or of a subentity.",
+      entity: entity, property: key)
+  }
+}

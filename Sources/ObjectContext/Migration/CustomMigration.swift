@@ -168,3 +168,11 @@ public final class CustomMigration {
   /// - Throws: ``StoreError`` with ``StoreError/Code/cancelled``.
   public func checkCancellation() throws { try contexts.session.checkCancellation() }
 }
+
+extension StoreError.Reason {
+  static func noNewerEntity(of name: String) -> Self {
+    Self(
+      .invalidRequest, "No entity of the newer model was “\(name)”: iterate over its objects with forEachSource and insert new objects.",
+      entity: name)
+  }
+}

@@ -102,3 +102,9 @@ nonisolated open class EntityMigrationPolicy {
     throw StoreError(.noPolicyFunction(name, policy: "\(type(of: self))"), operation: .migrate)
   }
 }
+
+extension StoreError.Reason {
+  static func noPolicyFunction(_ name: String, policy: String) -> Self {
+    Self(.mappingModelInvalid, "The policy \(policy) has no function “\(name)”: override value(ofFunction:arguments:manager:).")
+  }
+}

@@ -96,3 +96,9 @@ extension ResolvedType {
     }
   }
 }
+
+extension StoreError.Reason {
+  static func noManagerFunction(_ name: String, known: String) -> Self {
+    Self(.mappingModelInvalid, "The manager has no function “\(name)” with these arguments; available: \(known).")
+  }
+}

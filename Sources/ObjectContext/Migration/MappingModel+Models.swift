@@ -14,7 +14,7 @@ extension MappingModel {
     let (source, destination) = (try CompiledModel(sourceModel), try CompiledModel(destinationModel))
     let difference = ModelDifference(from: source, to: destination)
     guard difference.canBeInferred else {
-      throw StoreError(.noMappingModel(difference.obstacles), operation: .inferMappingModel)
+      throw StoreError(.noMappingModel(difference.obstacles), operation: .planMigration)
     }
     var mappings: [EntityMapping] = []
     for entity in destination.entities where !entity.isAbstract {
@@ -165,5 +165,17 @@ extension MappingModel {
       }
     }
     return issues
+  }
+}
+
+extension StoreError.Reason {
+  static func noMappingModel(_ changes: [ModelChange]) -> Self {
+    Self(.mappingNotInferred, "No mapping model can be inferred from the two models:", obstacles: changes)
+  }
+
+  static func mappingDoesNotFit(_ issues: [String], entity: String?, property: String?) -> Self {
+    Self(
+      .mappingModelInvalid, "The mapping model does not match the models: \(issues.joined(separator: "; ")).", entity: entity,
+      property: property)
   }
 }

@@ -30,7 +30,7 @@ final class MigrationContexts {
   ) throws {
     let issues = classes.issues(with: session.destinationModel)
     guard issues.isEmpty else {
-      throw StoreError(.misuse(.classesOfOtherModel), operation: .migrate, underlying: ModelValidationError(issues: issues))
+      throw StoreError(.classesOfOtherModel, operation: .migrate, underlying: ModelValidationError(issues: issues))
     }
     self.session = session
     let sourceCoordinator = PersistentStoreCoordinator(
@@ -136,7 +136,7 @@ final class MigrationContexts {
   ///
   /// - Parameter isChecked: Whether to check a required property. Each check costs a scan of the entity's rows.
   func checkRequiredValues(stage: String, where isChecked: (CompiledEntity, CompiledSlot) -> Bool = { _, _ in true }) throws {
-    var missing: [StoreError.MissingValue] = []
+    var missing: [StoreError.Reason.MissingValue] = []
     for entity in session.destinationModel.entities {
       for slot in entity.slots where slot.declaringEntity == entity.number && Self.isRequired(slot) && isChecked(entity, slot) {
         try session.checkCancellation()
@@ -160,5 +160,26 @@ final class MigrationContexts {
     guard let attribute = slot.attribute else { return false }
     // Parts of a composite are required only if the composite has a value.
     return !attribute.isOptional && attribute.derivationExpression == nil && !slot.name.contains(".")
+  }
+}
+
+extension StoreError.Reason {
+  /// A required property for which objects have no value, and the number of these objects.
+  fileprivate struct MissingValue {
+    let entity: String
+    let property: String
+    let count: Int
+  }
+
+  fileprivate static func missingValues(stage: String, _ missing: [MissingValue]) -> Self {
+    let places = missing.map { "“\($0.entity).\($0.property)” of \($0.count) object\($0.count == 1 ? "" : "s")" }
+    return Self(
+      .requiredValueMissing,
+      "After the stage “\(stage)”, required values are missing: \(places.joined(separator: ", ")). Set them in the stage's handler, make the properties optional, or give the attributes default values.",
+      entity: missing.first?.entity, property: missing.first?.property)
+  }
+
+  static var classesOfOtherModel: Self {
+    Self(.invalidRequest, "The classes were generated for another model than the stage's destination.")
   }
 }

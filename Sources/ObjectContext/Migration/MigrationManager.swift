@@ -207,3 +207,13 @@ public final class MigrationManager {
     try contexts.session.checkCancellation()
   }
 }
+
+extension StoreError.Reason {
+  static func noEntityMapping(_ name: String, known: String) -> Self {
+    Self(.mappingModelInvalid, "There is no entity mapping “\(name)”; there are \(known).")
+  }
+
+  static func noRelationship(entity: String, property: String) -> Self {
+    Self(.mappingModelInvalid, "“\(entity)” has no relationship “\(property)”.", entity: entity, property: property)
+  }
+}

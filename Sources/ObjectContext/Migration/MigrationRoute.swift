@@ -149,3 +149,43 @@ struct MigrationRoute {
   }
 
 }
+
+extension StoreError.Reason {
+  static var backwardMigration: Self {
+    Self(
+      .backwardMigration,
+      "The store has a newer version of the model than the coordinator: stages migrate only from older to newer versions. Open it with the newer model."
+    )
+  }
+
+  static func stageWithinVersion(_ label: String) -> Self {
+    Self(.invalidRequest, "The stage “\(label)” begins and ends with the same version of the model.")
+  }
+
+  static func stagesOfOneVersion(_ first: String, _ second: String) -> Self {
+    Self(.invalidRequest, "The stages “\(first)” and “\(second)” begin with the same version of the model.")
+  }
+
+  static func unknownStage(_ label: String) -> Self {
+    Self(.invalidRequest, "“\(label)” is neither a LightweightMigrationStage nor a CustomMigrationStage; there are no other stages.")
+  }
+
+  static func noStages(from: String, to: String) -> Self {
+    Self(
+      .unknownModelReference,
+      "No stages lead from the version \(from) to the coordinator's model (\(to)): add a stage, or specify the model in the last one.")
+  }
+
+  static func onlyChecksumAtStage(_ checksum: String, stage: String) -> Self {
+    Self(
+      .unknownModelReference,
+      "Only the checksum \(checksum) of a version is known, but “\(stage)” leads to it: specify the version by its model or its file.")
+  }
+
+  static func versionInNoStage(_ checksum: String, _ changes: [ModelChange]) -> Self {
+    Self(
+      .unknownModelReference,
+      "The store's version of the model (\(checksum)) is not in any stage, and it cannot be migrated to one by inference:",
+      obstacles: changes)
+  }
+}

@@ -131,3 +131,18 @@ struct MigrationSteps: Sendable {
     }
   }
 }
+
+extension StoreError.Reason {
+  static var keepsNoModel: Self {
+    Self(.unknownModelReference, "This store type does not contain the model that wrote it: neither stages nor mapping models can be used.")
+  }
+
+  static func noFittingMappingModel(count: Int, infersChanges: Bool, _ changes: [ModelChange]) -> Self {
+    Self(
+      .mappingModelMissing,
+      "None of the \(count) mapping models matches the store's model and the coordinator's, and "
+        + (infersChanges ? "not everything can be inferred:" : "inference is disabled:"), obstacles: changes)
+  }
+
+  static func stageFailed(_ label: String) -> Self { Self(.migrationFailed, "The stage “\(label)” failed; the store is unchanged.") }
+}

@@ -30,7 +30,7 @@ extension ManagedObject {
   /// Throws if the object is a fault whose context no longer exists: its values cannot be loaded.
   private func checkContext() throws {
     if flags.contains(.isFault), managedObjectContext == nil, row == nil, !flags.contains(.isRemoved) {
-      throw StoreError(.misuse(.contextGone, entity: compiledEntity.name), operation: .fault)
+      throw StoreError(.contextGone(entity: compiledEntity.name), operation: .fault)
     }
   }
 
@@ -267,5 +267,14 @@ extension ManagedObject {
         }
       throw KeyValueError(code, key: slot.name, entityName: entityName, detail: detail)
     }
+  }
+}
+
+extension StoreError.Reason {
+  static func contextGone(entity: String) -> Self {
+    Self(
+      .invalidRequest,
+      "The object's context was deallocated, so its values cannot be read. Retain the context as long as its objects: a container retains its viewContext; retain other contexts yourself.",
+      entity: entity)
   }
 }

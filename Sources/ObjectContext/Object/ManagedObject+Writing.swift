@@ -29,7 +29,7 @@ extension ManagedObject {
     if flags.contains(.isInaccessible) { throw rejectedWrite(.deleted) }
   }
 
-  private final func rejectedWrite(_ why: StoreError.LostChange) -> StoreError {
+  private final func rejectedWrite(_ why: StoreError.Reason.LostChange) -> StoreError {
     return StoreError(.lostChange(objectID, why), operation: .setValue)
   }
 
@@ -64,5 +64,20 @@ extension ManagedObject {
   final var formerContextNumber: UInt64 {
     get { UInt64(groupPosition) << 32 | UInt64(group) }
     set { (group, groupPosition) = (UInt32(truncatingIfNeeded: newValue), UInt32(truncatingIfNeeded: newValue >> 32)) }
+  }
+}
+
+extension StoreError.Reason {
+  /// The reason why a change cannot be saved. The raw value continues the object's name.
+  enum LostChange: String {
+    case inNoContext = "which no longer belongs to a context: its deletion was saved, or the context was reset"
+    case unreadable = "whose values cannot be read"
+    case deleted = "whose row was deleted"
+  }
+
+  static func lostChange(_ id: ManagedObjectID, _ why: LostChange) -> Self {
+    Self(
+      .objectNotFound, "A change cannot be saved: it was made to the object \(id.uriString), \(why.rawValue). Fetch the object again.",
+      object: id)
   }
 }

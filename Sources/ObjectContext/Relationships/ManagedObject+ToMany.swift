@@ -378,3 +378,10 @@ extension CompiledRelationship {
   /// undoing the deletion could not restore them.
   fileprivate var hidesLinksOfDeleted: Bool { deleteRule == .nullify || deleteRule == .cascade }
 }
+
+extension StoreError.Reason {
+  static func noSuchPosition(entity: String, property: String, position: Int, last: Int) -> Self {
+    let places = last < 0 ? "none" : "0 to \(last)"
+    return about(entity, property, .invalidRequest, "has no position \(position) (valid positions: \(places)); nothing was changed.")
+  }
+}

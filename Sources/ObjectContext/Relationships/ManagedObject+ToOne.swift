@@ -220,3 +220,34 @@ extension ManagedObject {
     }
   }
 }
+
+extension StoreError.Reason {
+  static func destinationOfOtherContext(entity: String, property: String) -> Self {
+    about(entity, property, .invalidRequest, "was set to an object of another context; get the object from this context by its ID first.")
+  }
+
+  static func destinationOfOtherEntity(entity: String, property: String, destination: String) -> Self {
+    about(entity, property, .invalidRequest, "cannot refer to an object of the entity “\(destination)”.")
+  }
+
+  static func destinationOfOtherStore(entity: String, property: String, isNew: Bool) -> Self {
+    about(
+      entity, property, .crossStoreRelationship,
+      isNew
+        ? "refers to a new object that is assigned to another store; assign both to the same store."
+        : "cannot refer to an object of another store.")
+  }
+
+  static func deletedDestination(entity: String, property: String) -> Self {
+    about(entity, property, .invalidRequest, "was set to a deleted object; set it to nil.")
+  }
+
+  static func notYetInContext(entity: String, property: String) -> Self {
+    about(entity, property, .invalidRequest, "was set before its object was inserted into a context; insert the object first.")
+  }
+
+  /// Returns a reason whose message continues the name of a property.
+  static func about(_ entity: String, _ property: String, _ code: StoreError.Code, _ text: String) -> Self {
+    Self(code, "“\(entity).\(property)” \(text)", entity: entity, property: property)
+  }
+}

@@ -1,3 +1,5 @@
+package import ObjectModel
+
 /// An error of a request whose results cannot be kept up to date. ``FetchedResultsController/performFetch()`` throws it. It contains no
 /// stored values.
 public enum ResultsError: Error, Sendable, Hashable {
@@ -15,10 +17,12 @@ public enum ResultsError: Error, Sendable, Hashable {
 
 extension ResultsError: CustomStringConvertible {
   /// A description of the error and its correction.
-  public var description: String {
+  public var description: String { description(\.text) }
+
+  package func description(_ words: (Remedy) -> String) -> String {
     switch self {
     case .noSortDescriptors(let entity):
-      "The request for \(entity) has no sort descriptors. Results that are kept up to date need an order: set sortDescriptors."
+      "The request for \(entity) has no sort descriptors. Results that are kept up to date need an order. \(words(.setOrder))"
     case .dictionaryResults(let entity):
       "The request for \(entity) has a dictionary result type. Only objects are kept up to date: set resultType to .objects."
     case .pendingChangesExcluded(let entity):

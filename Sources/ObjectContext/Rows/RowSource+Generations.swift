@@ -17,7 +17,7 @@ extension RowSource {
   /// - Parameter token: The state; ``QueryGenerationToken/current`` for the newest state at the next read, nil to always read the newest
   ///   state.
   func setQueryGeneration(_ token: QueryGenerationToken?) throws {
-    if parent != nil { throw StoreError(.misuse(.generationOfNestedContext), operation: .pin) }
+    if parent != nil { throw StoreError(.generationOfNestedContext, operation: .pin) }
     guard let token else { return setGeneration(nil) }
     for store in stores where !type(of: store.incrementalStore).hasQueryGenerations {
       throw StoreError(.noQueryGenerations(type: store.type.rawValue), operation: .pin, path: store.url?.path)
@@ -83,5 +83,11 @@ extension RowSource {
       try scope.cancellation?.check()
       return try store.incrementalStore.newValues(forRelationship: relationship, forObjectsWith: objectIDs, in: scope)
     }
+  }
+}
+
+extension StoreError.Reason {
+  static var generationOfNestedContext: Self {
+    Self(.invalidRequest, "A nested context reads its parent's query generation; pin the context that saves to the stores.")
   }
 }

@@ -91,3 +91,11 @@ extension ManagedObject {
     for state in toManyStates { state.replace(saved) }
   }
 }
+
+extension StoreError.Reason {
+  static func assignedStoreNotOpen(entity: String) -> Self {
+    Self(
+      .noOpenStore, "An object of “\(entity)” was assigned to a store that is not open. Open it, or assign the object to another store.",
+      entity: entity)
+  }
+}

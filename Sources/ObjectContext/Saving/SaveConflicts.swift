@@ -243,19 +243,16 @@ final class SaveConflicts {
     } catch let unresolved as Unresolved {
       var error = error
       if !error.mergeConflicts.isEmpty {
-        let named = StoreError(.leftInConflict(conflicting(error), policy: context.mergePolicy.description, why: unresolved.reason))
-        (error.message, error.entityName, error.objectID) = (named.message, named.entityName, named.objectID)
-      } else if let reason = unresolved.reason {
-        error.message += " " + reason
-      } else {
-        error.message += " " + StoreError.constraintAdvice(policy: context.mergePolicy.description)
+        error.reason = .leftInConflict(conflicting(error))
       }
+      error.reason.problem += " " + (unresolved.reason ?? "The merge policy “\(context.mergePolicy)” does not resolve this.")
+      if unresolved.reason == nil { error.reason.remedy = error.mergeConflicts.isEmpty ? .useOtherValues : .resolveConflicts }
       throw error
     }
   }
 
   /// Returns the number of objects in conflict by entity, in the order of the conflicts.
-  private func conflicting(_ error: StoreError) -> [StoreError.ConflictingObjects] {
+  private func conflicting(_ error: StoreError) -> [StoreError.Reason.ConflictingObjects] {
     var names: [String] = []
     var found: [String: (count: Int, example: ManagedObjectID)] = [:]
     for conflict in error.mergeConflicts {
@@ -264,7 +261,7 @@ final class SaveConflicts {
       found[name, default: (0, conflict.objectID)].count += 1
     }
     return names.compactMap { name in
-      found[name].map { StoreError.ConflictingObjects(entity: name, count: $0.count, example: $0.example) }
+      found[name].map { StoreError.Reason.ConflictingObjects(entity: name, count: $0.count, example: $0.example) }
     }
   }
 
@@ -272,5 +269,28 @@ final class SaveConflicts {
   struct Unresolved: Error {
     /// The reason why no policy can resolve it.
     var reason: String?
+  }
+}
+
+extension StoreError.Reason {
+  /// The objects of an entity that are still in conflict after the merge policy was applied.
+  fileprivate struct ConflictingObjects {
+    let entity: String
+    let count: Int
+    let example: ManagedObjectID
+  }
+
+  fileprivate static func leftInConflict(_ conflicts: [ConflictingObjects]) -> Self {
+    let total = conflicts.reduce(0) { $0 + $1.count }
+    let objects = conflicts.map { conflict in
+      conflict.count == 1
+        ? "the “\(conflict.entity)” \(conflict.example.uriString)"
+        : "\(conflict.count) of “\(conflict.entity)”, such as \(conflict.example.uriString)"
+    }
+    return Self(
+      .mergeConflict,
+      "\(total == 1 ? "An object was" : "\(total) objects were") changed or deleted elsewhere since \(total == 1 ? "it was" : "they were") "
+        + "read: \(objects.joined(separator: "; ")). Nothing was saved.",
+      entity: conflicts.first?.entity, object: total == 1 ? conflicts.first?.example : nil)
   }
 }

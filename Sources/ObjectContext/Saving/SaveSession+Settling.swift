@@ -57,7 +57,7 @@ extension SaveSession {
       if waiting.isEmpty { break }
       rounds += 1
       guard rounds <= 1000 else {
-        throw StoreError(.misuse(.endlessWillSave), operation: .save)
+        throw StoreError(.endlessWillSave, operation: .save)
       }
       again = []
       for object in waiting where object.hasChanges { call(object) }
@@ -145,5 +145,22 @@ extension SaveSession {
       guard let first = work.first(inSpace: builder.space) else { throw context.unexpectedResult() }
       return (try context.rowSource.openStore(of: first, .save), try builder.finish())
     }
+  }
+}
+
+extension StoreError.Reason {
+  static func lostMembers(_ id: ManagedObjectID) -> Self {
+    Self(.objectNotFound, "Members were added to the object \(id.uriString), whose row was deleted.", object: id)
+  }
+
+  static func lostDestination(_ id: ManagedObjectID) -> Self {
+    Self(
+      .objectNotFound,
+      "A saved object refers to the object \(id.uriString), whose row was deleted elsewhere. Set the relationship to another object, or to nil.",
+      object: id)
+  }
+
+  static var endlessWillSave: Self {
+    Self(.invalidRequest, "willSave() implementations keep changing objects; set values in willSave() only if they differ.")
   }
 }

@@ -68,3 +68,28 @@ extension ManagedObjectContext {
     return object
   }
 }
+
+extension StoreError.Reason {
+  static func setOnBothSides(_ id: ManagedObjectID, _ names: [String]) -> Self {
+    Self(
+      .mergeConflict,
+      "The snapshot of the “\(id.entityName)” \(id.uriString) sets \(names.map { "“\($0)”" }.joined(separator: ", ")), which has changed since the snapshot was taken. Nothing was applied; take another snapshot, or set the context's mergePolicy.",
+      property: names.count == 1 ? names.first : nil, object: id)
+  }
+
+  static func snapshotOfOtherModel(entity: String) -> Self {
+    Self(
+      .modelIncompatible,
+      "The snapshot belongs to another version of “\(entity)” than the context's model. Take it again from an object of this model.",
+      entity: entity)
+  }
+
+  static func snapshotOfOtherClass(entity: String, className name: String) -> Self {
+    Self(.invalidRequest, "A snapshot of “\(entity)” does not belong to the class \(name).", entity: entity)
+  }
+}
+
+extension StoreOperation {
+  static let takeSnapshot: Self = "take a snapshot"
+  static let applySnapshot: Self = "apply a snapshot"
+}

@@ -20,7 +20,7 @@ extension ContextUndoManager {
   /// - Throws: ``StoreError`` with ``StoreError/Code/invalidRequest`` if no group was begun.
   public func endUndoGrouping() throws {
     guard openGroups.count > (isEventGroup ? 1 : 0), activity == .idle || openGroups.count > 1 else {
-      throw StoreError(.misuse(.undoGroupNotOpen), operation: .undo)
+      throw StoreError(.undoGroupNotOpen, operation: .undo)
     }
     settle()
     closeGroup()
@@ -75,7 +75,7 @@ extension ContextUndoManager {
     try checkReady()
     settle()
     guard let group = openGroups.last?.groups.last, openGroups.last?.records.last?.kind == .group else {
-      throw StoreError(.misuse(.undoNestedGroupMissing), operation: .undo)
+      throw StoreError(.undoNestedGroupMissing, operation: .undo)
     }
     guard let context else {
       if let group = beginNested() { UndoApplication.runActions(of: group) }
@@ -93,13 +93,13 @@ extension ContextUndoManager {
   }
 
   private func checkReady() throws {
-    if activity != .idle { throw StoreError(.misuse(.undoWhileUndoing), operation: .undo) }
-    if isSaving || isSuspended { throw StoreError(.misuse(.undoWhileSaving), operation: .undo) }
+    if activity != .idle { throw StoreError(.undoWhileUndoing, operation: .undo) }
+    if isSaving || isSuspended { throw StoreError(.undoWhileSaving, operation: .undo) }
   }
 
   private func run(_ activity: Activity) throws {
     try checkReady()
-    if openGroups.count > (isEventGroup || activity == .undoing ? 1 : 0) { throw StoreError(.misuse(.undoInOpenGroup), operation: .undo) }
+    if openGroups.count > (isEventGroup || activity == .undoing ? 1 : 0) { throw StoreError(.undoInOpenGroup, operation: .undo) }
     settle()
     if openGroups.count == 1 { closeGroup() }
     guard let group = activity == .undoing ? undoStack.last : redoStack.last else { return }
@@ -173,4 +173,36 @@ extension ManagedObjectContext {
   ///
   /// - Throws: ``StoreError``.
   public func redo() throws { try undoManager?.redo() }
+}
+
+extension StoreError.Reason {
+  static var undoGroupNotOpen: Self { Self(.invalidRequest, "No undo group is open; begin one first.") }
+  static var undoInOpenGroup: Self { Self(.invalidRequest, "An undo group is open; end it before undoing or redoing.") }
+  static var undoWhileUndoing: Self { Self(.invalidRequest, "An undo or redo is in progress; wait until it ends.") }
+
+  static var undoWhileSaving: Self {
+    Self(.invalidRequest, "The context is saving, merging changes, or in a transaction; undo or redo before or after that.")
+  }
+
+  static var undoNestedGroupMissing: Self {
+    Self(.invalidRequest, "The last change in the open undo group is not a nested group, so it cannot be undone separately.")
+  }
+
+  static var undoOutsideOfGroups: Self {
+    Self(
+      .invalidRequest,
+      "A change outside of undo groups cannot be undone; begin a group first, or let the undo manager group changes by events.")
+  }
+
+  static var undoRegistrationEnabled: Self {
+    Self(.invalidRequest, "Undo registration is already enabled; balance each enable call with a disable call.")
+  }
+
+  static var undoManagerOfOtherContext: Self {
+    Self(.invalidRequest, "An undo manager belongs to one context; create another one for this context.")
+  }
+}
+
+extension StoreOperation {
+  static let undo: Self = "undo"
 }

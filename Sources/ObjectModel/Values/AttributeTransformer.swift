@@ -39,10 +39,11 @@ public enum AttributeTransformError: Error, Sendable, Hashable, CustomStringConv
   case failed(String)
 
   /// A message that says what is wrong and what to do.
-  public var description: String {
+  public var description: String { description(\.text) }
+
+  package func description(_ words: (Remedy) -> String) -> String {
     switch self {
-    case .unknownTransformer(let name):
-      "no transformer is registered as '\(name)'; call AttributeTransformers.register(_:forName:) before the store is opened"
+    case .unknownTransformer(let name): "no transformer is registered as '\(name)'. \(words(.registerTransformer))"
     case .wrongType(let type): "the attribute's transformer does not take values of the type \(type)"
     case .failed(let type): "the attribute's transformer failed with \(type)"
     }

@@ -1,5 +1,9 @@
+package import ObjectModel
+
 /// The part of a request that an error refers to.
 public enum FetchClause: String, Sendable, Hashable, CaseIterable {
+  /// The condition on objects.
+  case predicate
   /// The properties to fetch.
   case propertiesToFetch
   /// The properties to group by.
@@ -67,10 +71,17 @@ public enum FetchPredicateError: Error, Sendable, Hashable {
 
 extension FetchPredicateError: CustomStringConvertible {
   /// A message that contains the problem, its location, and advice.
-  public var description: String { message(naming: \.rawValue) }
+  public var description: String { description(\.text) }
 
-  /// Returns the message with other names for the parts of a request.
-  package func message(naming name: (FetchClause) -> String) -> String {
+  package func description(_ words: (Remedy) -> String) -> String { description(words, naming: \.rawValue) }
+
+  /// Returns the message with the caller's words for the remedy, and its names for the parts of a request.
+  package func description(_ words: (Remedy) -> String, naming name: (FetchClause) -> String) -> String {
+    let problem = problem(naming: name)
+    return remedy.map { "\(problem) \(words($0))" } ?? problem
+  }
+
+  private func problem(naming name: (FetchClause) -> String) -> String {
     switch self {
     case .unknownEntity(let entity): return "The model has no entity named \(entity)."
     case .unknownKey(let key, let keyPath, let entity, let suggestion):
@@ -85,23 +96,23 @@ extension FetchPredicateError: CustomStringConvertible {
     case .modifierNeedsToManyKey(let modifier, let expression):
       return "\(modifier) needs a path through a to-many relationship, which \(expression) is not. Leave \(modifier) out."
     case .transientKey(let keyPath, let entity):
-      return
-        "The property \(keyPath) of \(entity) is transient and not stored. Set allowsInMemoryFiltering on the request to have objects filtered by it."
+      return "The property \(keyPath) of \(entity) is transient and not stored."
     case .blockPredicate(let block):
-      return
-        "The block predicate \(block) is Swift code, which stores cannot evaluate. Set allowsInMemoryFiltering on the request to have objects filtered by it."
+      return "The block predicate \(block) is Swift code, which stores cannot evaluate."
     case .inMemoryValue(let type):
       return
         "A fetch cannot compare with a \(type): no attribute has values of this type. Give a value that an attribute has, such as a rawValue, an object or an object ID, or leave the comparison out and filter the fetched objects with it."
     case .typeMismatch(let expression, let type, let other):
-      return "\(expression) is of type \(type) and cannot be compared with \(other).\(Self.advice(type: type, other: other))"
+      let isConvertible = remedy == nil && Self.convertibleTypes.contains(type) && other.contains("which is of type")
+      let advice = isConvertible ? " Convert one side, as CAST(key, 'NSString') does." : ""
+      return "\(expression) is of type \(type) and cannot be compared with \(other).\(advice)"
     case .operatorNotSupported(let op, let expression, let type):
       // A constant is described by its type alone.
       return ["a \(type)", "an \(type)"].contains(expression)
         ? "\(op) does not apply to \(expression)." : "\(op) does not apply to \(expression), which is of type \(type)."
     case .invalidRightSide(let op, let expression, let expected): return "\(op) after \(expression) needs \(expected) on its right."
     case .unsubstitutedVariable(let variable):
-      return "The variable $\(variable) has no value. Call withSubstitutionVariables(_:) with one before the predicate is used."
+      return "The variable $\(variable) has no value."
     case .unknownTemplate(let template, let suggestion):
       return "The model has no fetch request template named \(template)." + (suggestion.map { " Did you mean \($0)?" } ?? "")
     case .nestingTooDeep(let limit):
@@ -113,7 +124,7 @@ extension FetchPredicateError: CustomStringConvertible {
         "\(keyPath) in \(location) may have several values in a group. Add it to \(name(.propertiesToGroupBy)), or take an aggregate of it, such as min(\(keyPath))."
     case .havingWithoutGroups:
       return
-        "A \(name(.havingPredicate)) without groups is not supported here. Set \(name(.propertiesToGroupBy)), or move it to a condition on objects in predicate."
+        "A \(name(.havingPredicate)) without groups is not supported here. Set \(name(.propertiesToGroupBy)), or move it to a condition on objects in \(name(.predicate))."
     case .orderedByAnother(let key):
       return
         "Ordering distinct results by \(key), which is not among them, is not supported here. Add it to \(name(.propertiesToFetch)), or leave \(name(.returnsDistinctResults)) out."
@@ -132,22 +143,25 @@ extension FetchPredicateError: CustomStringConvertible {
 }
 
 extension FetchPredicateError {
-  /// Returns advice for two sides that cannot be compared, preceded by a space; empty without advice.
-  private static func advice(type: String, other: String) -> String {
-    let isText = other.hasPrefix("a string")
-    return switch type {
-    case "date" where isText: " Give a Date as an argument (%@) instead of its text."
-    case "integer" where isText, "floating-point number" where isText, "decimal" where isText:
-      " Give a number, without quotation marks, or as an argument (%d, %f, %@)."
-    case "boolean" where isText: " Write true or false without quotation marks, or give a Bool as an argument (%@)."
-    case "binary data" where isText: " Give Data as an argument (%@)."
-    case "UUID" where isText: " Give a UUID, or its text in full, as an argument (%@)."
-    case "object": " Use one of its attributes (name.attribute), or give an object or its ID as an argument (%@)."
-    case "string" where other == "an integer" || other == "a floating-point number" || other == "a decimal" || other == "a boolean":
-      " Put the value into quotation marks, or give a String as an argument (%@)."
-    case "string", "integer", "floating-point number", "decimal", "boolean", "date":
-      other.contains("which is of type") ? " Convert one side, as CAST(key, 'NSString') does." : ""
-    default: ""
+  /// What to do, if the library and the tool word it differently.
+  private var remedy: Remedy? {
+    switch self {
+    case .transientKey, .blockPredicate: .filterInMemory
+    case .unsubstitutedVariable: .setVariable
+    case .typeMismatch(_, let type, let other):
+      switch type {
+      case "date" where other.hasPrefix("a string"): .compareWithDate
+      case "integer", "floating-point number", "decimal": other.hasPrefix("a string") ? .compareWithNumber : nil
+      case "boolean" where other.hasPrefix("a string"): .compareWithBoolean
+      case "binary data" where other.hasPrefix("a string"): .compareWithData
+      case "UUID" where other.hasPrefix("a string"): .compareWithUUID
+      case "object": .compareWithObject
+      case "string" where ["an integer", "a floating-point number", "a decimal", "a boolean"].contains(other): .compareWithString
+      default: nil
+      }
+    default: nil
     }
   }
+
+  private static let convertibleTypes: Set = ["string", "integer", "floating-point number", "decimal", "boolean", "date"]
 }

@@ -45,6 +45,8 @@ public struct BatchError: Error, Sendable, CustomStringConvertible {
   public let row: Int?
   /// A message that says what is wrong and what to do. It follows the name of the property.
   public let reason: String
+  /// What to do, if the library and the tool word it differently.
+  package var remedy: Remedy?
   /// Up to 100 of the objects concerned, for ``Code/deletionDenied`` and ``Code/requiredRelationship``.
   public let objectIDs: [ManagedObjectID]
 
@@ -67,7 +69,9 @@ public struct BatchError: Error, Sendable, CustomStringConvertible {
   }
 
   /// The row, the property, and the reason.
-  public var description: String {
-    (row.map { "row \($0): " } ?? "") + "“\(entityName).\(key)” \(reason)"
+  public var description: String { description(\.text) }
+
+  package func description(_ words: (Remedy) -> String) -> String {
+    (row.map { "row \($0): " } ?? "") + "“\(entityName).\(key)” \(reason)" + (remedy.map { " " + words($0) } ?? "")
   }
 }

@@ -8,9 +8,12 @@ enum BatchValue {
     let code: BatchError.Code
     let key: String
     let reason: String
+    var remedy: Remedy?
 
     func error(_ entityName: String, row: Int? = nil) -> BatchError {
-      BatchError(code, entityName: entityName, key: key, row: row, reason: reason)
+      var error = BatchError(code, entityName: entityName, key: key, row: row, reason: reason)
+      error.remedy = remedy
+      return error
     }
   }
 
@@ -67,7 +70,7 @@ enum BatchValue {
       return .null
     }
     guard let objectID = value as? ManagedObjectID else {
-      throw failure(.wrongType, "is a to-one relationship: set it to the objectID of a saved object.")
+      throw Failure(code: .wrongType, key: relationship.name, reason: "is a to-one relationship.", remedy: .useSavedObject)
     }
     if let inverse = model.inverse(of: relationship), !inverse.isToMany {
       throw failure(

@@ -299,14 +299,14 @@ extension IncrementalStore {
   ///
   /// - Throws: ``StoreError`` with ``StoreError/Code/invalidRequest``.
   public func setUserMetadata(_ metadata: [String: String]) throws {
-    throw StoreError(.misuse(.noMetadataOfApplication), operation: .setMetadata)
+    throw StoreError(.noMetadataOfApplication, operation: .setMetadata)
   }
 
   /// Throws, because transactions depend on the store.
   ///
   /// - Throws: ``StoreError`` with ``StoreError/Code/invalidRequest``.
   public func performTransaction(_ body: () throws -> Void) throws {
-    throw StoreError(.misuse(.noTransactions), operation: .transaction)
+    throw StoreError(.noTransactions, operation: .transaction)
   }
 
   /// Returns false.

@@ -74,7 +74,7 @@ final class BatchChunkWriter: Sendable {
           chunk.rows = try request.withLocalValues(model, now: Date().timeIntervalSinceReferenceDate).inserted
         }
         guard case .batch(let written) = try store.incrementalStore.execute(.batchInsert(chunk), in: scope) else {
-          throw StoreError(.internalInconsistency(.otherResult), operation: .batchRequest)
+          throw StoreError(.otherResult, operation: .batchRequest)
         }
         state.changes.inserted += written.inserted
         state.changes.updated += written.updated

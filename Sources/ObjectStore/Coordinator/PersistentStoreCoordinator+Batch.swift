@@ -63,7 +63,7 @@ extension PersistentStoreCoordinator {
       try fetch.checkNumbers()
       stores = try self.stores(holding: fetch.entityName, affectedStores: request.affectedStores, operation: .batchDelete)
       guard stores.count == 1 || (fetch.fetchLimit == 0 && fetch.fetchOffset == 0) else {
-        throw StoreError(.misuse(.limitOverSeveralStores), operation: .batchDelete)
+        throw StoreError(.limitOverSeveralStores, operation: .batchDelete)
       }
     } else {
       stores = try self.stores(of: request)
@@ -111,7 +111,7 @@ extension PersistentStoreCoordinator {
     var spaces: Set<UInt32> = []
     for objectID in request.objectIDs where spaces.insert(objectID.space).inserted {
       guard !objectID.isTemporaryID else {
-        throw StoreError(.misuse(.unsavedObjectInBatch, entity: objectID.entityName), operation: .batchDelete)
+        throw StoreError(.unsavedObjectInBatch(entity: objectID.entityName), operation: .batchDelete)
       }
       let store = try openStore(of: objectID, .batchDelete)
       if request.affectedStores?.contains(store.identifier) ?? true { found.append(store) }
@@ -149,7 +149,7 @@ extension PersistentStoreCoordinator {
     defer { store.saving.unlock() }
     try scope.cancellation?.check(.batchRequest)
     guard case .batch(let changes) = try store.incrementalStore.execute(request, in: scope) else {
-      throw StoreError(.internalInconsistency(.otherResult), operation: .batchRequest)
+      throw StoreError(.otherResult, operation: .batchRequest)
     }
     store.cache.remove([changes.updated, changes.deleted, changes.refreshed].joined())
     done(changes)

@@ -34,7 +34,7 @@ extension PersistentStoreCoordinator {
       return found
     }
     guard case .objectIDs(let ids) = try fetch(specification, from: store, scope: scope, pinned: pinned) else {
-      throw StoreError(.internalInconsistency(.otherResult), operation: .fetch)
+      throw StoreError(.otherResult, operation: .fetch)
     }
     return .ids(ids)
   }
@@ -98,7 +98,7 @@ extension PersistentStoreCoordinator {
     let outcome: SaveOutcome
     do {
       guard case .saved(let answer) = try store.incrementalStore.execute(.save(request), in: scope) else {
-        throw StoreError(.internalInconsistency(.otherResult), operation: .save)
+        throw StoreError(.otherResult, operation: .save)
       }
       outcome = answer
     } catch var error as StoreError where error.code == .mergeConflict {

@@ -37,7 +37,7 @@ public struct BatchEvaluation: Sendable {
     case .batchInsert(let insertion): return try insert(insertion, candidates: candidates, resolver: resolver, row: row)
     case .batchUpdate(let request): return try update(request, candidates: candidates, resolver: resolver, row: row)
     case .batchDelete(let request): return try delete(request, candidates: candidates, resolver: resolver, row: row)
-    case .fetch, .save: throw StoreError(.misuse(.noBatchRequest), operation: .batchRequest)
+    case .fetch, .save: throw StoreError(.noBatchRequest, operation: .batchRequest)
     }
   }
 

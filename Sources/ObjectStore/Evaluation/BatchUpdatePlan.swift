@@ -32,7 +32,7 @@ package struct BatchUpdatePlan: Sendable {
   package init(_ request: BatchUpdateRequest, model: CompiledModel, objectIDSpace space: ObjectIDSpace) throws {
     guard let entity = model.entity(named: request.entityName) else { throw FetchPredicateError.unknownEntity(name: request.entityName) }
     guard !request.propertiesToUpdate.isEmpty else {
-      throw StoreError(.misuse(.nothingToUpdate, entity: entity.name), operation: .batchUpdate)
+      throw StoreError(.nothingToUpdate(entity: entity.name), operation: .batchUpdate)
     }
     var constants: [Int: Slot] = [:]
     var expressions: [(key: String, slot: CompiledSlot, expression: FetchExpression)] = []

@@ -49,10 +49,10 @@ extension PersistentStoreCoordinator {
   ) async throws {
     try checkNotOpen(destination, .replace)
     guard destination.type == source.type else {
-      throw StoreError(.misuse(.replacedByOtherType), operation: .replace, path: destination.url?.path)
+      throw StoreError(.replacedByOtherType, operation: .replace, path: destination.url?.path)
     }
     guard destination.url?.standardizedFileURL != source.url?.standardizedFileURL else {
-      throw StoreError(.misuse(.replacedByItself), operation: .replace, path: destination.url?.path)
+      throw StoreError(.replacedByItself, operation: .replace, path: destination.url?.path)
     }
     try await Self.fileStoreClass(destination, .replace).replaceStore(with: destination, byStoreWith: source)
   }

@@ -18,7 +18,7 @@ struct StoreMoveProgress: Sendable {
   /// - Throws: ``StoreError`` with ``StoreError/Code/cancelled`` if the handler returns false; `CancellationError` if the task is canceled.
   func report(_ done: Int, of total: Int) throws {
     try Task.checkCancellation()
-    if let handler, !handler(Self.share(done, of: total), Self.units) { throw StoreError(.cancelled, operation: .copyStore) }
+    if let handler, !handler(Self.share(done, of: total), Self.units) { throw StoreError(.copyCancelled, operation: .copyStore) }
   }
 
   /// Reports completion. The operation can no longer be canceled.

@@ -22,7 +22,7 @@ extension InMemoryRows {
     for update in request.updated { put(update.row) }
     for row in request.inserted {
       guard self.row(of: row.reference) == nil else {
-        throw StoreError(.internalInconsistency(.keyInUse), operation: .save)
+        throw StoreError(.keyInUse, operation: .save)
       }
       put(row)
     }

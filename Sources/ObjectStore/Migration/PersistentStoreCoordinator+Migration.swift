@@ -39,7 +39,7 @@ extension PersistentStoreCoordinator {
   private func request(
     for store: any IncrementalStore, _ metadata: StoreMetadata, differing: [String], description: PersistentStoreDescription
   ) throws -> StoreMigrationRequest {
-    func migrationError(_ why: StoreError.NotMigrated) -> StoreError {
+    func migrationError(_ why: StoreError.Reason.NotMigrated) -> StoreError {
       return StoreError(.writtenWithAnotherModel(entities: differing, why), operation: .open, path: description.url?.path)
     }
     if description.isReadOnly {

@@ -36,7 +36,7 @@ public final class RequestCancellation: Sendable {
   /// Throws if ``cancel()`` was called. The error names the given operation.
   package func check(_ operation: StoreOperation) throws(StoreError) {
     if isCancelled {
-      throw StoreError(.cancelled, operation: operation)
+      throw StoreError(.cancelled(operation), operation: operation)
     }
   }
 }

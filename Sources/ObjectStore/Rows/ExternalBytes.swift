@@ -24,26 +24,25 @@ struct ExternalFile: ExternalContent {
 
   init(_ url: URL) throws {
     guard url.isFileURL else {
-      throw StoreError(.fileOfLargeValue(.noFileURL), operation: .readFile)
+      throw StoreError(.largeValueWithoutFileURL, operation: .readFile)
     }
     path = url.path
     var status = stat()
     guard stat(path, &status) == 0 else { throw Self.failure(ofSystem: errno, path) }
-    guard status.st_mode & S_IFMT != S_IFDIR else { throw StoreError(.fileOfLargeValue(.folder), operation: .readFile, path: path) }
+    guard status.st_mode & S_IFMT != S_IFDIR else { throw StoreError(.largeValueIsFolder, operation: .readFile, path: path) }
     guard access(path, R_OK) == 0 else { throw Self.failure(ofSystem: errno, path) }
   }
 
   private static func failure(ofSystem number: Int32, _ path: String) -> StoreError {
-    let reason: StoreError.FileOfLargeValue =
+    let reason: StoreError.Reason =
       switch number {
-      case ENOENT, ENOTDIR: .missing
-      case EACCES, EPERM: .forbidden
-      default: .unreadable
+      case ENOENT, ENOTDIR: .largeValueMissing
+      case EACCES, EPERM: .largeValueForbidden
+      default: .largeValueUnreadable
       }
     var error = StoreError(
-      .fileOfLargeValue(reason), operation: .readFile, path: path, underlying: POSIXErrorCode(rawValue: number).map { POSIXError($0) })
+      reason, operation: .readFile, path: path, underlying: POSIXErrorCode(rawValue: number).map { POSIXError($0) })
     error.systemErrorNumber = number
-    error.includesUnderlyingError = reason == .unreadable
     return error
   }
 
@@ -65,6 +64,6 @@ struct ExternalFile: ExternalContent {
   }
 
   private static func failure(_ error: any Error, _ path: String) -> StoreError {
-    StoreError(.fileOfLargeValue(.unreadable), operation: .readFile, path: path, underlying: error)
+    StoreError(.largeValueUnreadable, operation: .readFile, path: path, underlying: error)
   }
 }

@@ -24,7 +24,7 @@ public final class ExternalDataWriter {
   ///
   /// - Throws: ``StoreError``, for example if the disk is full. The writer cannot be used after an error.
   public func write(_ bytes: Data) throws {
-    guard !isFinished else { throw StoreError(.misuse(.writerFinished), operation: .writeLargeValue) }
+    guard !isFinished else { throw StoreError(.writerFinished, operation: .writeLargeValue) }
     try sink.write(bytes)
   }
 
@@ -32,7 +32,7 @@ public final class ExternalDataWriter {
   ///
   /// - Throws: ``StoreError``, for example if the disk is full. Nothing of the value is kept then.
   public func finish() throws -> ExternalData {
-    guard !isFinished else { throw StoreError(.misuse(.writerFinished), operation: .writeLargeValue) }
+    guard !isFinished else { throw StoreError(.writerFinished, operation: .writeLargeValue) }
     isFinished = true
     return ExternalData(content: try sink.finish())
   }

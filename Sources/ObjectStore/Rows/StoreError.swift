@@ -144,10 +144,12 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     case internalInconsistency
   }
 
+  /// The cause, from which the message is made.
+  package var reason: Reason
   /// The kind of the error.
-  public var code: Code
+  public var code: Code { reason.code }
   /// A message that says what happened and what to do.
-  public var message: String
+  public var message: String { reason.message(\.text) }
   /// The operation that failed.
   public var operation: StoreOperation?
   /// The path of the file concerned.
@@ -159,17 +161,35 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
   /// The `errno` of the failed system call, such as `EACCES` or `EMFILE`, if it is known.
   public var systemErrorNumber: Int32?
   /// The name of the entity concerned.
-  public var entityName: String?
+  public var entityName: String? {
+    get { reason.entityName }
+    set { reason.entityName = newValue }
+  }
   /// The name of the property concerned.
-  public var propertyName: String?
+  public var propertyName: String? {
+    get { reason.propertyName }
+    set { reason.propertyName = newValue }
+  }
   /// The ID of the object concerned.
-  public var objectID: ManagedObjectID?
+  public var objectID: ManagedObjectID? {
+    get { reason.objectID }
+    set { reason.objectID = newValue }
+  }
   /// The name of the option concerned, for ``Code/invalidOption``.
-  public var optionName: String?
+  public var optionName: String? {
+    get { reason.optionName }
+    set { reason.optionName = newValue }
+  }
   /// The names of the entities that differ, for ``Code/modelIncompatible`` and migration errors.
-  public var differingEntities: [String] = []
+  public var differingEntities: [String] {
+    get { reason.differingEntities }
+    set { reason.differingEntities = newValue }
+  }
   /// The changes that a lightweight migration cannot make, for ``Code/mappingNotInferred`` and other migration errors.
-  public var obstacles: [ModelChange] = []
+  public var obstacles: [ModelChange] {
+    get { reason.obstacles }
+    set { reason.obstacles = newValue }
+  }
   /// The conflicts of rows, for ``Code/mergeConflict``.
   public var mergeConflicts: [MergeConflict] = []
   /// The conflicts under uniqueness constraints, for ``Code/constraintConflict``.
@@ -178,8 +198,6 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
   public var requiredSpace: Int?
   /// The underlying error. Its text is appended to the description unless the message already contains it.
   public var underlying: (any Error)?
-  /// Whether the description includes the underlying error. False if that error repeats the message or may contain a secret.
-  package var includesUnderlyingError = true
 
   /// Creates an error.
   ///
@@ -190,11 +208,7 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
   ///   - path: The path of the file concerned.
   ///   - underlying: The underlying error, such as one of the file system.
   public init(_ code: Code, _ message: String, operation: StoreOperation? = nil, path: String? = nil, underlying: (any Error)? = nil) {
-    self.code = code
-    self.message = message
-    self.operation = operation
-    self.path = path
-    self.underlying = underlying
+    self.init(Reason(code, message), operation: operation, path: path, underlying: underlying)
   }
 
   /// The corresponding Core Data error code, or nil if there is none.
@@ -227,9 +241,16 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
   }
 
   /// The message with the path, SQLite's error, and the underlying error.
-  public var description: String {
+  public var description: String { description(\.text) }
+}
+
+extension StoreError: AdvisedError {
+  package var advice: ErrorAdvice { code.advice }
+
+  package func description(_ words: (Remedy) -> String) -> String {
+    let message = reason.message(words)
     let details = [path, (sqliteExtendedCode ?? sqliteCode).map(SQLiteErrorName.text)].compactMap { $0 }
     let text = details.isEmpty ? message : "\(message) (\(details.joined(separator: "; ")))"
-    return includesUnderlyingError ? ErrorCause.chain(text, underlying) : text
+    return reason.includesUnderlyingError ? ErrorCause.chain(text, underlying, words) : text
   }
 }

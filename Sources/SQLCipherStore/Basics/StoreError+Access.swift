@@ -1,10 +1,11 @@
+import ObjectModel
 package import ObjectStore
 import SQLCipherConnection
-import StoreKeys
+package import StoreKeys
 
 extension StoreError {
   /// Converts an error of the store's file, its connections, or its keys.
-  init(_ error: StoreAccessError) {
+  package init(_ error: StoreAccessError) {
     let code = Self.code(of: error)
     let text =
       code == .nestingTooDeep
@@ -12,15 +13,22 @@ extension StoreError {
       : error.explanation
     var message = text.prefix(1).uppercased() + text.dropFirst() + "."
     if case .busy = error.kind, let holders = error.path.flatMap(StoreHolder.message) { message += " " + holders }
-    self.init(
-      code, message, operation: StoreOperation(error.operation), path: error.path,
-      underlying: error.underlying ?? error)
     // The message already describes the cause, and the message of a key provider may contain a secret.
-    includesUnderlyingError = false
+    self.init(
+      Reason(code, message, Self.remedy(of: error), includesUnderlyingError: false), operation: StoreOperation(error.operation),
+      path: error.path, underlying: error.underlying ?? error)
     if case .insufficientDiskSpace(let needed, _) = error.kind { requiredSpace = needed }
     if error.code != 0 { sqliteCode = error.code }
     if error.extendedCode != 0 { sqliteExtendedCode = error.extendedCode }
     if error.systemError != 0 { systemErrorNumber = error.systemError }
+  }
+
+  private static func remedy(of error: StoreAccessError) -> Remedy? {
+    switch error.kind {
+    case .wrongKey: .checkKey
+    case .keyWorkExceeded: .allowKeyWork
+    default: error.circumstance == .noFolder ? .createFolder : nil
+    }
   }
 
   private static func code(of error: StoreAccessError) -> Code {

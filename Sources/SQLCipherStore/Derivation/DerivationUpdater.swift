@@ -71,7 +71,7 @@ struct DerivationUpdater {
             let name = schema.model.entities[reference.entity].name
             let id = transaction.purpose.objectIDSpace?.objectID(of: reference)
             throw StoreError(
-              .unreadableValue(entity: name, property: derivation.derivation.slot.name, id), operation: .derive, path: rows.path)
+              .unreadableValue(entity: name, property: derivation.derivation.slot.name, id), operation: .save, path: rows.path)
           }
           updates.append((reference.key, reference.entity, new))
         }
@@ -115,7 +115,7 @@ struct DerivationUpdater {
     let slot = derivation.derivation.slot
     guard let space = transaction.purpose.objectIDSpace else {
       let name = schema.model.entities[derivation.derivation.entity].name
-      return StoreError(.sameValues(entity: name, properties: [slot.name]), operation: .derive, path: rows.path, underlying: error)
+      return StoreError(.sameValues(entity: name, properties: [slot.name]), operation: .save, path: rows.path, underlying: error)
     }
     let values = Dictionary(updates.map { ($0.key, $0.value) }) { $1 }
     let (reader, writer) = (RowWriter(), RowWriter())
@@ -124,7 +124,7 @@ struct DerivationUpdater {
       BatchEdits.edited(
         row, [slot.index: values[row.key] ?? .null], entity: schema.model.entities[row.entityNumber], version: row.version, into: writer)
     }
-    return try UniquenessConflict(rows, transaction.reading, .derive, in: space).error(error, UniqueClaims(written, model: schema.model))
+    return try UniquenessConflict(rows, transaction.reading, .save, in: space).error(error, UniqueClaims(written, model: schema.model))
   }
 
   // MARK: Outcome

@@ -64,7 +64,7 @@ final class StoreEngine: Sendable {
   var pool: ConnectionPool {
     get throws {
       if let connections { return connections }
-      throw StoreError(.misuse(.stepIsOver), operation: .migrate, path: path)
+      throw StoreError(.stepIsOver, operation: .migrate, path: path)
     }
   }
 

@@ -62,7 +62,7 @@ extension StoreEngine {
   func fetchedIDs(_ specification: FetchSpecification, in scope: RequestScope) throws -> FetchedIDs {
     let keys = FetchedKeys()
     guard case .objectIDs(let ids) = try fetch(specification, in: scope, keys: keys) else {
-      throw StoreError(.internalInconsistency(.otherResult), operation: .fetch)
+      throw StoreError(.otherResult, operation: .fetch)
     }
     return keys.entity == nil ? .ids(ids) : .keys(keys)
   }
@@ -214,13 +214,13 @@ extension StoreEngine {
         switch fetch.constants[number] {
         case .slot(let slot): try statement.bind(index, slot)
         case .object(let id): try statement.bind(index, space.key(of: id))
-        case .slots, .objects: throw StoreError(.internalInconsistency(.listForValue), operation: .fetch)
+        case .slots, .objects: throw StoreError(.listForValue, operation: .fetch)
         }
       case .listMember(let number, let position):
         switch fetch.constants[number] {
         case .slots(let slots): try statement.bind(index, slots[min(position, slots.count - 1)])
         case .objects(let ids): try statement.bind(index, space.key(of: ids[min(position, ids.count - 1)]))
-        case .slot, .object: throw StoreError(.internalInconsistency(.valueForList), operation: .fetch)
+        case .slot, .object: throw StoreError(.valueForList, operation: .fetch)
         }
       case .list(let number):
         try fetch.constants[number].list(in: space).bytes.withUnsafeBytes { try statement.bindBlob(index, $0) }

@@ -180,7 +180,7 @@ extension SQLCipherStoreFile {
     let slots = keyring.slots
     return try await read { connection in
       let path = connection.path
-      let record = try Self.record(connection, operation: .inspect)
+      let record = try Self.record(connection, operation: .readMetadata)
       func number(_ pragma: String) throws -> Int { Int(try connection.pragma(pragma) ?? "") ?? 0 }
       func size(_ path: String) -> Int {
         ((try? FileManager.default.attributesOfItem(atPath: path))?[.size] as? NSNumber)?.intValue ?? 0

@@ -20,7 +20,7 @@ struct SelectGenerator {
       let plan = try plan(fetch, specification, shape, constants, number: number)
       if plan.binders.count <= Self.maximumBinderCount { return plan }
     }
-    throw StoreError(.internalInconsistency(.tooManyPlaceholders), operation: .fetch)
+    throw StoreError(.tooManyPlaceholders, operation: .fetch)
   }
 
   /// The maximum number of placeholders, slightly below the limit of 999 in SQLCipher 3.4.1.
@@ -176,7 +176,7 @@ struct SelectGenerator {
       )
     case .dictionaries:
       guard let projection = fetch.projection else {
-        throw StoreError(.internalInconsistency(.dictionariesNotResolved), operation: .fetch)
+        throw StoreError(.dictionariesNotResolved, operation: .fetch)
       }
       return try dictionaries(projection, scope, generator)
     }

@@ -123,7 +123,7 @@ struct BindStep: Sendable {
   private func bindReference(_ row: RowImage, at index: inout Int32, to statement: Statement) throws {
     let reference = row.reference(slot)
     guard reference.key > 0 else {
-      throw StoreError(.misuse(.noPermanentID), operation: .save)
+      throw StoreError(.noPermanentID, operation: .save)
     }
     try statement.bind(index, reference.key)
     guard hasEntity else { return }

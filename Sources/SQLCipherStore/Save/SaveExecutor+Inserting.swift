@@ -36,7 +36,7 @@ extension SaveExecutor {
     do {
       try runInsert(positions, entity, plan, size)
     } catch let error as StoreAccessError where [ConstraintCode.primaryKey, ConstraintCode.rowID].contains(error.extendedCode) {
-      var failure = StoreError(.internalInconsistency(.keyInUse), operation: .save, path: engine.path, underlying: error)
+      var failure = StoreError(.keyInUse, operation: .save, path: engine.path, underlying: error)
       failure.entityName = schema.model.entities[entity].name
       throw failure
     }

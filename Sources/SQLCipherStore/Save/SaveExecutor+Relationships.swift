@@ -86,7 +86,7 @@ extension SaveExecutor {
 
   @inline(__always) private func add(_ near: ObjectReference, _ far: ObjectReference, to links: inout LinkInsertion) throws {
     guard near.key > 0, far.key > 0 else {
-      throw StoreError(.misuse(.noPermanentID), operation: .save)
+      throw StoreError(.noPermanentID, operation: .save)
     }
     if links.capacity == 0 {
       let size = LinkInsertionSize(for: links.rest)

@@ -154,7 +154,7 @@ enum MetadataTable {
 
   private static func compressed(_ model: String) throws -> Data {
     guard let data = CompressedText.compress(model) else {
-      throw StoreError(.internalInconsistency(.modelNotCompressed), operation: .create)
+      throw StoreError(.modelNotCompressed, operation: .create)
     }
     return data
   }

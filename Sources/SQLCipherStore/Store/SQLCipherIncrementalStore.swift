@@ -49,7 +49,7 @@ public final class SQLCipherIncrementalStore: IncrementalStore {
   public init(configuration: StoreConfiguration) throws {
     self.configuration = configuration
     guard let url = configuration.description.url, url.isFileURL else {
-      throw StoreError(.misuse(.storeWithoutFile), operation: .open)
+      throw StoreError(.storeWithoutFile, operation: .open)
     }
     path = StoreFile.place(of: url.path)
   }
@@ -105,7 +105,7 @@ public final class SQLCipherIncrementalStore: IncrementalStore {
   ///
   /// - Throws: ``FetchPredicateError`` for predicates that are not supported, ``StoreError`` for errors of the database.
   public func explain(_ specification: FetchSpecification, in scope: RequestScope) throws -> FetchExplanation.StorePart {
-    let engine = try engine(.explain)
+    let engine = try engine(.fetch)
     return try StoreError.mapping { try engine.explain(specification, in: scope) }
   }
 
@@ -168,7 +168,7 @@ public final class SQLCipherIncrementalStore: IncrementalStore {
       return try objectIDs.map { id in
         let table = try tableIndex(id)
         guard taken[table] < keys[table].count else {
-          throw StoreError(.internalInconsistency(.fewerKeys), operation: .obtainPermanentIDs)
+          throw StoreError(.fewerKeys, operation: .obtainPermanentIDs)
         }
         defer { taken[table] += 1 }
         return ManagedObjectID(space: scope.objectIDSpace.number, entityNumber: id.entityNumber, key: keys[table][taken[table]])

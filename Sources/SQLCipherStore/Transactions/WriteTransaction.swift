@@ -136,7 +136,7 @@ final class WriteTransaction {
   /// then be committed on their own.
   func checkIsActive() throws {
     guard isOver || connection.isInAutocommit else { return }
-    throw StoreError(.misuse(.transactionRolledBack), operation: .transaction, path: connection.path)
+    throw StoreError(.transactionRolledBack, operation: .transaction, path: connection.path)
   }
 
   // MARK: Completion

@@ -137,8 +137,7 @@ extension StoreAccessError {
 
   /// Details beyond the kind, for errors that do not come from SQLite. The raw value is the message, which replaces that of the kind.
   package enum Circumstance: String, Sendable, Hashable {
-    case noFolder =
-      "the folder does not exist; create it first, for example with FileManager.createDirectory(at:withIntermediateDirectories:)"
+    case noFolder = "the folder does not exist; create it first"
     case fileInPlaceOfFolder = "the path of the store's folder is a file; remove it, or choose another location"
     case unusablePath = "the path is empty or contains a NUL character"
     case nameTooLong =

@@ -64,9 +64,9 @@ extension StoreAccessError {
       "the key file does not match the store: the store was last encrypted with another data key; restore the matching key file, or restore the store and its key file from the same backup; if neither was replaced, the beginning of the store is damaged"
     case .keyProviderFailed: "the key provider failed" + (underlying.map { ": \(type(of: $0))" } ?? "")
     case .keyWorkExceeded(let slot, let needed, false):
-      "the key opens none of the slots that were tried, and key slot \(slot) exceeds the limit of key derivation work: if you trust the file, allow a key work of \(needed) (keyWorkLimit, --key-work)"
+      "the key opens none of the slots that were tried, and key slot \(slot) exceeds the limit of key derivation work: if you trust the file, allow a key work of \(needed)"
     case .keyWorkExceeded(let slot, let needed, true):
-      "key slot \(slot) would exceed the limit of key derivation work: allow a key work of \(needed) (keyWorkLimit, --key-work) here and wherever the store is opened, or choose a cheaper key derivation"
+      "key slot \(slot) would exceed the limit of key derivation work: allow a key work of \(needed) here and wherever the store is opened, or choose a cheaper key derivation"
     case .lastSlot: "the last key slot cannot be removed: the store could never be opened again"
     case .unknownSlot: "there is no such key slot"
     case .noSuchFile: "there is no such file"
