@@ -64,7 +64,7 @@ enum SourceFile {
   private static func refuseOtherForms(_ path: String) throws {
     guard let handle = FileHandle(forReadingAtPath: path), let head = try? handle.read(upToCount: 64) else { return }
     try? handle.close()
-    let forms: [(String, CoreDataImportError.Form)] = [("<?xml", .xml), ("bplist", .binary)]
+    let forms: [(String, CoreDataImportError.Reason.Form)] = [("<?xml", .xml), ("bplist", .binary)]
     for (mark, form) in forms where head.starts(with: Data(mark.utf8)) {
       throw CoreDataImportError(.otherForm(form), path: path)
     }
