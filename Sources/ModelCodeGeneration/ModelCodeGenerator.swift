@@ -160,10 +160,7 @@ public struct ModelCodeGenerator: Sendable {
   }
 
   /// The names of types of Swift and Foundation that the source uses.
-  private static let usedNames: Set<String> = [
-    "Set", "Array", "Range", "Int", "Int16", "Int32", "Int64", "Double", "Float", "Bool", "String", "Decimal", "Date", "Data", "UUID",
-    "URL",
-  ]
+  private static let usedNames = Set(AttributeType.allCases.compactMap(\.traits.swiftType?.name)).union(["Set", "Array", "Range", "Int"])
 
   /// Those that a class of the model shadows.
   private var hiddenNames: Set<String> { Self.usedNames.intersection(plans.ownNames) }

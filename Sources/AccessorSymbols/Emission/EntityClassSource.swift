@@ -92,22 +92,9 @@ package struct EntityClassSource {
   // MARK: Properties
 
   private static func type(of attribute: AttributeDescription) -> String {
-    switch attribute.type {
-    case .integer16: attribute.usesScalarValueType ? "Int16" : "NSNumber?"
-    case .integer32: attribute.usesScalarValueType ? "Int32" : "NSNumber?"
-    case .integer64: attribute.usesScalarValueType ? "Int64" : "NSNumber?"
-    case .double: attribute.usesScalarValueType ? "Double" : "NSNumber?"
-    case .float: attribute.usesScalarValueType ? "Float" : "NSNumber?"
-    case .boolean: attribute.usesScalarValueType ? "Bool" : "NSNumber?"
-    case .date: attribute.usesScalarValueType ? "TimeInterval" : "Date?"
-    case .decimal: "NSDecimalNumber?"
-    case .string: "String?"
-    case .binary: "Data?"
-    case .uuid: "UUID?"
-    case .uri: "URL?"
-    case .composite: "[String: Any]?"
-    case .transformable, .undefined: "\(attribute.valueClassName.map { $0.isEmpty ? "NSObject" : $0 } ?? "NSObject")?"
-    }
+    let form = attribute.type.traits.coreData
+    if let property = attribute.usesScalarValueType ? form.scalar ?? form.property : form.property { return property }
+    return "\(attribute.valueClassName.map { $0.isEmpty ? "NSObject" : $0 } ?? "NSObject")?"
   }
 
   private func type(of relationship: RelationshipDescription) -> String {

@@ -177,6 +177,7 @@ package final class GraphImporter {
 extension FetchConstant {
   /// Creates a constant of a predicate from a stored value.
   package init(_ slot: Slot, type: AttributeType) {
+    let type = type.traits.resolvedType
     switch slot {
     case .null: self = .null
     case .int(let value): self = type == .boolean ? .bool(value != 0) : .int(value)

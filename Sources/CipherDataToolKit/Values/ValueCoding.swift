@@ -15,7 +15,7 @@ package enum ValueCoding {
   package static func json(_ slot: Slot, type: AttributeType) -> JSONValue {
     switch slot {
     case .null: .null
-    case .int(let value): type == .boolean ? .bool(value != 0) : .integer(value)
+    case .int(let value): type.traits.resolvedType == .boolean ? .bool(value != 0) : .integer(value)
     case .real(let value): real(value, type: type)
     case .text(let value): .string(value)
     case .bytes(let data): bytes(data, type: type)
@@ -23,13 +23,13 @@ package enum ValueCoding {
   }
 
   private static func real(_ value: Double, type: AttributeType) -> JSONValue {
-    if type == .date, let text = InstantText.text(value) { return .string(text) }
+    if type.traits.resolvedType == .date, let text = InstantText.text(value) { return .string(text) }
     guard value.isFinite else { return .string(value.isNaN ? "NaN" : value < 0 ? "-Infinity" : "Infinity") }
-    return .number(type == .float ? Float(value).description : value.description)
+    return .number(type.traits.number == .single ? Float(value).description : value.description)
   }
 
   private static func bytes(_ data: Data, type: AttributeType) -> JSONValue {
-    switch type {
+    switch type.traits.resolvedType {
     case .uuid: if let uuid = UUID(_slot: .bytes(data)) { return .string(uuid.uuidString) }
     case .decimal: if let decimal = DecimalCoding.decode(data) { return .string(decimal.isNaN ? "NaN" : decimal.description) }
     default: break
@@ -39,7 +39,7 @@ package enum ValueCoding {
 
   /// Returns a stored value for a table or CSV: bytes as hexadecimal digits, other values as in JSON.
   package static func cell(_ slot: Slot, type: AttributeType) -> JSONValue {
-    if case .bytes(let data) = slot, type == .binary || type == .transformable { return .string(Hexadecimal.encode(data)) }
+    if case .bytes(let data) = slot, type.traits.canBeLarge { return .string(Hexadecimal.encode(data)) }
     return json(slot, type: type)
   }
 
@@ -54,21 +54,20 @@ package enum ValueCoding {
   ///
   /// - Throws: ``Mismatch``.
   package static func slot(_ value: JSONValue, type: AttributeType) throws(Mismatch) -> Slot {
-    switch (type, value) {
+    let traits = type.traits
+    switch (traits.resolvedType, value) {
     case (_, .null): return .null
-    case (.integer16, .number(let text)): return .int(Int64(try integer(text, as: Int16.self)))
-    case (.integer32, .number(let text)): return .int(Int64(try integer(text, as: Int32.self)))
-    case (.integer64, .number(let text)): return .int(try integer(text, as: Int64.self))
+    case (.integer, .number(let text)): return .int(try integer(text, traits.number))
     case (.boolean, .bool(let value)): return .int(value ? 1 : 0)
     case (.boolean, .number("0")): return .int(0)
     case (.boolean, .number("1")): return .int(1)
-    case (.double, .number(let text)), (.double, .string(let text)): return .real(try double(text, isBare: value.isNumber))
-    case (.float, .number(let text)), (.float, .string(let text)): return .real(try float(text, isBare: value.isNumber))
+    case (.real, .number(let text)), (.real, .string(let text)):
+      return .real(try traits.number == .single ? float(text, isBare: value.isNumber) : double(text, isBare: value.isNumber))
     case (.date, .string(let text)):
       guard let seconds = InstantText.seconds(text) ?? notFinite(text) else { throw expected(type) }
       return .real(seconds)
     case (.date, .number(let text)): return .real(try double(text, isBare: true))
-    case (.string, .string(let text)): return .text(text)
+    case (.text, .string(let text)): return .text(text)
     case (.uri, .string(let text)):
       guard let url = URL(string: text) else { throw expected(type) }
       return .text(url.absoluteString)
@@ -76,14 +75,15 @@ package enum ValueCoding {
       guard let uuid = UUID(uuidString: text) else { throw expected(type) }
       return uuid._slot
     case (.decimal, .string(let text)), (.decimal, .number(let text)): return try decimal(text)
-    case (.binary, .string(let text)), (.transformable, .string(let text)): return .bytes(try data(text, type: type))
+    case (_, .string(let text)) where traits.canBeLarge: return .bytes(try data(text, type: type))
     default: throw Mismatch(message: "\(expectation(of: type)) is expected, not \(value.kindName).")
     }
   }
 
-  private static func integer<Number: FixedWidthInteger>(_ text: String, as type: Number.Type) throws(Mismatch) -> Number {
-    guard let number = Number(text) else {
-      throw Mismatch(message: "A whole number from \(Number.min) to \(Number.max) is expected.")
+  private static func integer(_ text: String, _ form: NumberForm?) throws(Mismatch) -> Int64 {
+    guard case .integer(let range)? = form, let number = Int64(text), range.contains(number) else {
+      guard case .integer(let range)? = form else { throw expected(.integer64) }
+      throw Mismatch(message: "A whole number from \(range.lowerBound) to \(range.upperBound) is expected.")
     }
     return number
   }
@@ -132,17 +132,17 @@ package enum ValueCoding {
   private static func expected(_ type: AttributeType) -> Mismatch { Mismatch(message: "\(expectation(of: type)) is expected.") }
 
   private static func expectation(of type: AttributeType) -> String {
-    switch type {
-    case .integer16, .integer32, .integer64: "A whole number"
+    switch type.traits.resolvedType {
+    case .integer: "A whole number"
     case .decimal: "A decimal number, as a string or number,"
-    case .double, .float: "A number"
-    case .string: "A string"
+    case .real: "A number"
+    case .text: "A string"
     case .boolean: "true or false"
     case .date: "A date such as 2024-02-29T12:30:00Z"
-    case .binary, .transformable: "A string of Base64, or of hexadecimal digits after “hex:”,"
     case .uuid: "A UUID"
     case .uri: "A URI"
-    case .undefined, .composite: "No value"
+    case .binary, .opaque, .object, .entity:
+      type.traits.canBeLarge ? "A string of Base64, or of hexadecimal digits after “hex:”," : "No value"
     }
   }
 }

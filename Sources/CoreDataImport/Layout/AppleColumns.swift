@@ -102,17 +102,7 @@ struct AppleColumns {
   /// Returns whether a column's declared type can hold a property's values.
   private static func fits(_ declared: String, _ slot: CompiledSlot) -> Bool {
     guard let type = slot.attributeType else { return declared == "INTEGER" || declared.isEmpty }
-    let expected: Set<String> =
-      switch type {
-      case .integer16, .integer32, .integer64, .boolean: ["INTEGER"]
-      case .double, .float: ["FLOAT", "REAL"]
-      case .date: ["TIMESTAMP"]
-      case .decimal: ["DECIMAL"]
-      case .string, .uri: ["VARCHAR", "TEXT"]
-      case .binary, .transformable, .uuid: ["BLOB", "VARCHAR"]
-      case .undefined, .composite: []
-      }
-    return declared.isEmpty || expected.contains(declared)
+    return declared.isEmpty || type.traits.coreData.columns.contains(declared)
   }
 
   /// Returns whether a column, such as `Z22_OWNER`, repeats the entity of a destination with subentities, here that of `ZOWNER`.

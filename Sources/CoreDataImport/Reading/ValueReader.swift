@@ -36,20 +36,22 @@ final class ValueReader {
   func read(_ statement: Statement, _ column: Int32, _ slot: CompiledSlot, into writer: RowWriter, key: Int64) throws {
     let type = statement.type(column)
     guard type != .null, let attributeType = slot.attributeType else { return }
-    switch attributeType {
-    case .integer16, .integer32, .integer64, .boolean:
-      writer.setInt(try integer(statement, column, type, attributeType, slot, key), at: slot.index)
-    case .double, .float, .date:
-      writer.setReal(try real(statement, column, type, attributeType, slot, key), at: slot.index)
-    case .string, .uri:
+    let traits = attributeType.traits
+    switch traits.slotKind {
+    case .int: writer.setInt(try integer(statement, column, type, attributeType, slot, key), at: slot.index)
+    case .real: writer.setReal(try real(statement, column, type, traits, slot, key), at: slot.index)
+    case .text:
       guard type == .text else { throw failure(slot, key, .otherType(type, expected: .text)) }
       let text = statement.textBuffer(column)
       guard Self.isUTF8(text) else { throw failure(slot, key, .noUTF8) }
       writer.setBytes(text, at: slot.index)
-    case .decimal: writer.set(.bytes(try decimal(statement, column, type, slot, key)), at: slot.index)
-    case .uuid: writer.set(.bytes(try uuid(statement, column, type, slot, key)), at: slot.index)
-    case .binary, .transformable: try bytes(statement, column, type, slot, into: writer, key)
-    case .undefined, .composite: break
+    case .bytes:
+      switch traits.resolvedType {
+      case .decimal: writer.set(.bytes(try decimal(statement, column, type, slot, key)), at: slot.index)
+      case .uuid: writer.set(.bytes(try uuid(statement, column, type, slot, key)), at: slot.index)
+      default: try bytes(statement, column, type, slot, into: writer, key)
+      }
+    case .reference, .none: break
     }
   }
 
@@ -66,7 +68,7 @@ final class ValueReader {
       throw failure(slot, key, .otherType(type, expected: .integer))
     }
     // Core Data treats any number except 0 as true.
-    if attributeType == .boolean { return value == 0 ? 0 : 1 }
+    if attributeType.traits.resolvedType == .boolean { return value == 0 ? 0 : 1 }
     if AttributeChecker.typeFailure(of: .int(value), type: attributeType) != nil {
       throw failure(slot, key, .tooGreat(attributeType))
     }
@@ -74,15 +76,15 @@ final class ValueReader {
   }
 
   private func real(
-    _ statement: Statement, _ column: Int32, _ type: ColumnType, _ attributeType: AttributeType, _ slot: CompiledSlot, _ key: Int64
+    _ statement: Statement, _ column: Int32, _ type: ColumnType, _ traits: AttributeTypeTraits, _ slot: CompiledSlot, _ key: Int64
   ) throws -> Double {
     guard type == .real || type == .integer else { throw failure(slot, key, .otherType(type, expected: .number)) }
     var value = statement.double(column)
-    if attributeType == .date {
+    if traits.resolvedType == .date {
       guard value.isFinite else { throw failure(slot, key, .infiniteDate) }
       if coding == .encryptedCoreData { value -= Self.secondsTo2001 }
     }
-    return attributeType == .float ? Double(Float(value)) : value
+    return traits.number == .single ? Double(Float(value)) : value
   }
 
   /// Core Data passes decimals to SQLite as text. SQLite stores them as integers or as doubles with 15 digits if possible.

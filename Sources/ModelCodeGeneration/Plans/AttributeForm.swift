@@ -108,7 +108,7 @@ struct AttributeForms {
   }
 
   private func plain(_ attribute: AttributeDescription, _ type: String) -> AttributeForm {
-    let output = attribute.isOptional ? type + "?" : "Reach._" + (Self.outputName(of: attribute.type) ?? "")
+    let output = attribute.isOptional ? type + "?" : "Reach._" + attribute.type.identifier
     return AttributeForm(
       kind: .value, type: type, isOptional: attribute.isOptional, initial: initial(of: attribute, type), isHashable: true,
       field: "FetchField<\(type), \(output)>")
@@ -119,8 +119,8 @@ struct AttributeForms {
   ) throws(CodeGenerationError) -> AttributeForm {
     let unknown = attribute.isOptional ? nil : attribute.userInfo[Self.unknownCaseKey]
     if let unknown, !SwiftText.isIdentifier(unknown) { throw .badUnknownCase(entity: owner, attribute: attribute.name) }
-    let isInteger = [.integer16, .integer32, .integer64].contains(attribute.type)
-    let hasLiteral = isInteger || [.double, .float, .string].contains(attribute.type)
+    let isInteger = attribute.type.isInteger
+    let hasLiteral = attribute.type.traits.swiftType?.literal == .plain
     let value = hasLiteral ? Self.literal(of: attribute.defaultValue).map { "\(type)(rawValue: \($0))" } : nil
     let escaped = unknown.map(SwiftText.escaped)
     return AttributeForm(
@@ -174,11 +174,11 @@ struct AttributeForms {
   @_optimize(none) private func initial(of attribute: AttributeDescription, _ type: String) -> String? {
     let value = attribute.defaultValue
     if value.isNull { return attribute.isOptional ? "nil" : nil }
-    switch attribute.type {
+    switch attribute.type.traits.swiftType?.literal {
     case .boolean: if case .int(let flag) = value { return flag == 0 ? "false" : "true" }
-    case .integer16, .integer32, .integer64, .double, .float, .string: if let literal = Self.literal(of: value) { return literal }
-    case .date: if let literal = Self.literal(of: value) { return "\(type)(timeIntervalSinceReferenceDate: \(literal))" }
-    default: break
+    case .plain: if let literal = Self.literal(of: value) { return literal }
+    case .argument(let label): if let literal = Self.literal(of: value) { return "\(type)(\(label): \(literal))" }
+    case nil: break
     }
     let made = "\(type)(_slot: \(SwiftText.slot(value, data: hiddenNames.contains("Data") ? "Foundation.Data" : "Data")))"
     return attribute.isOptional ? made : "\(made) ?? \(type)._emptyValue"
@@ -200,44 +200,11 @@ struct AttributeForms {
 
   /// Returns the Swift type of an attribute type; `nil` if there is none.
   @_optimize(none) func typeName(of type: AttributeType, _ needs: inout ImportNeeds) -> String? {
-    let name: String
-    switch type {
-    case .integer16: return swift("Int16")
-    case .integer32: return swift("Int32")
-    case .integer64: return swift("Int64")
-    case .double: return swift("Double")
-    case .float: return swift("Float")
-    case .boolean: return swift("Bool")
-    case .string: return swift("String")
-    case .decimal: name = "Decimal"
-    case .date: name = "Date"
-    case .binary: name = "Data"
-    case .uuid: name = "UUID"
-    case .uri: name = "URL"
-    case .undefined, .transformable, .composite: return nil
-    }
+    guard let swiftType = type.traits.swiftType else { return nil }
+    guard swiftType.isOfFoundation else { return swift(swiftType.name) }
     needs.foundation = true
     needs.foundationInSignatures = true
-    return hiddenNames.contains(name) ? "Foundation.\(name)" : name
-  }
-
-  /// Returns the associated type of `FetchReach` for an attribute type.
-  @_optimize(none) private static func outputName(of type: AttributeType) -> String? {
-    switch type {
-    case .integer16: "Integer16"
-    case .integer32: "Integer32"
-    case .integer64: "Integer64"
-    case .double: "Double"
-    case .float: "Float"
-    case .decimal: "Decimal"
-    case .boolean: "Boolean"
-    case .string: "String"
-    case .date: "Date"
-    case .binary: "Binary"
-    case .uuid: "UUID"
-    case .uri: "URI"
-    case .undefined, .transformable, .composite: nil
-    }
+    return hiddenNames.contains(swiftType.name) ? "Foundation.\(swiftType.name)" : swiftType.name
   }
 }
 
@@ -246,7 +213,7 @@ extension ImportNeeds {
   fileprivate mutating func addOthers(mentionedIn type: String) {
     others = true
     let words = type.split { !($0.isLetter || $0.isNumber || $0 == "_") }
-    let foundation = ["Decimal", "Date", "Data", "UUID", "URL", "Foundation", "Locale", "DateComponents", "IndexSet"]
+    let foundation = ShadowedNames.ofFoundation.union(["Foundation", "Locale", "DateComponents", "IndexSet"])
     guard words.contains(where: { foundation.contains(String($0)) }) else { return }
     self.foundation = true
     foundationInSignatures = true

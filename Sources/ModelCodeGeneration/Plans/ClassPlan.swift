@@ -176,7 +176,7 @@ extension CompiledSlot {
     guard let attribute, attribute.allowsExternalBinaryDataStorage, !isTransient, attribute.derivationExpression == nil else {
       return false
     }
-    return attribute.type == .binary || attribute.type == .transformable
+    return attribute.type.traits.canBeLarge
   }
 
   /// Whether the slot belongs to a composite: property names do not contain dots.

@@ -1,3 +1,5 @@
+import ObjectModel
+
 /// Distinguishes names of generated types from those of the types that the source uses.
 ///
 /// A class of the application shadows a type of the same name in imported modules. Emitters mark generated names. In the finished source,
@@ -7,12 +9,12 @@ struct ShadowedNames {
   private static let mark: Character = "\u{F0000}"
 
   /// Types of the Swift standard library that generated source uses.
-  static let ofSwift: Set<String> = [
-    "Array", "Bool", "Codable", "Dictionary", "Double", "Error", "Float", "Hashable", "Identifiable", "Int", "Int16", "Int32", "Int64",
-    "Never", "Optional", "PartialKeyPath", "Range", "Result", "Sendable", "Sequence", "Set", "String", "Void",
-  ]
+  static let ofSwift: Set<String> = types { !$0.isOfFoundation }.union([
+    "Array", "Codable", "Dictionary", "Error", "Hashable", "Identifiable", "Int", "Never", "Optional", "PartialKeyPath", "Range", "Result",
+    "Sendable", "Sequence", "Set", "Void",
+  ])
   /// Types of Foundation that generated source uses.
-  static let ofFoundation: Set<String> = ["Data", "Date", "Decimal", "URL", "UUID"]
+  static let ofFoundation = types(where: \.isOfFoundation)
   /// Types of the library that generated source uses.
   static let ofLibrary: Set<String> = [
     "AttributeDescription", "AttributeType", "CompositeDescription", "CustomMigrationStage", "EntityDescription", "ExternalData",
@@ -23,6 +25,11 @@ struct ShadowedNames {
     "PropertyDescription", "RelationshipDescription", "SnapshotComposite", "StagedMigrationManager", "TypedManagedObject",
     "TypedSnapshot", "_KeyPathNames",
   ]
+
+  /// Returns the Swift types of attributes that meet a condition.
+  private static func types(where condition: (AttributeTypeTraits.SwiftType) -> Bool) -> Set<String> {
+    Set(AttributeType.allCases.compactMap(\.traits.swiftType).filter(condition).map(\.name))
+  }
 
   /// The module of each shadowed type.
   private let modules: [String: String]

@@ -101,9 +101,7 @@ private struct ColumnValue: Decoder, SingleValueDecodingContainer {
 
   /// Whether a type is stored in a single column.
   static func isPlain(_ type: any Decodable.Type) -> Bool {
-    type is any FixedWidthInteger.Type || type is any BinaryFloatingPoint.Type || type == Bool.self || type == String.self
-      || type == Date.self
-      || type == Decimal.self || type == UUID.self || type == URL.self || type == Data.self
+    type is any AttributeValue.Type || type is any FixedWidthInteger.Type || type is any BinaryFloatingPoint.Type
   }
 
   func decodeNil() -> Bool { value == nil }

@@ -81,19 +81,8 @@ final class MappingExpressions {
 extension ResolvedType {
   /// Returns a slot's value as a Swift value of the type.
   fileprivate func swiftValue(_ slot: Slot) -> Any? {
-    if slot.isNull { return nil }
-    switch self {
-    case .integer, .entity: return Int64(_slot: slot)
-    case .boolean: return Bool(_slot: slot)
-    case .real: return Double(_slot: slot)
-    case .date: return Date(_slot: slot)
-    case .decimal: return Decimal(_slot: slot)
-    case .text: return String(_slot: slot)
-    case .uri: return URL(_slot: slot)
-    case .uuid: return UUID(_slot: slot)
-    case .binary: return Data(_slot: slot)
-    case .object, .opaque: return nil
-    }
+    if self == .entity { return Int64(_slot: slot) }
+    return AttributeType(self)?.traits.value(of: slot)
   }
 }
 

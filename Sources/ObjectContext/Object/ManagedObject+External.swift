@@ -91,7 +91,7 @@ extension ManagedObject {
   private final func largeSlot(_ key: String) throws(KeyValueError) -> CompiledSlot {
     switch compiledEntity.property(named: key) {
     case .attribute(let slot):
-      guard let type = slot.attributeType, type == .binary || type == .transformable else { break }
+      guard slot.attributeType?.traits.canBeLarge ?? false else { break }
       return slot
     case nil: throw KeyValueError(unknown: key, of: compiledEntity)
     default: break

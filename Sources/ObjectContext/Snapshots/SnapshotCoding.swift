@@ -10,14 +10,14 @@ enum SnapshotCoding {
   static func encode(_ value: Slot, _ type: AttributeType?, to values: inout KeyedEncodingContainer<Name>, _ name: Name) throws {
     switch value {
     case .null: try values.encodeNil(forKey: name)
-    case .int(let number) where type == .boolean: try values.encode(number != 0, forKey: name)
+    case .int(let number) where type?.traits.resolvedType == .boolean: try values.encode(number != 0, forKey: name)
     case .int(let number): try values.encode(number, forKey: name)
     case .real(let number) where number.isFinite: try values.encode(number, forKey: name)
     case .real(let number): try values.encode("\(number)", forKey: name)
     case .text(let text): try values.encode(text, forKey: name)
     case .bytes(let bytes):
       let text: String? =
-        switch type {
+        switch type?.traits.resolvedType {
         case .uuid: UUID(_slot: value)?.uuidString
         case .decimal: Decimal(_slot: value).map { "\($0)" }
         default: nil
@@ -33,7 +33,7 @@ enum SnapshotCoding {
     let type = slot.attributeType
     switch slot.kind {
     case .int:
-      if type == .boolean { return .int(try values.decode(Bool.self, forKey: name) ? 1 : 0) }
+      if type?.traits.resolvedType == .boolean { return .int(try values.decode(Bool.self, forKey: name) ? 1 : 0) }
       let value = Slot.int(try values.decode(Int64.self, forKey: name))
       if let type, AttributeChecker.typeFailure(of: value, type: type) != nil { throw wrong(slot, values, name) }
       return value
@@ -45,7 +45,7 @@ enum SnapshotCoding {
     case .bytes:
       let text = try values.decode(String.self, forKey: name)
       let value: Slot? =
-        switch type {
+        switch type?.traits.resolvedType {
         case .uuid: UUID(uuidString: text)?._slot
         case .decimal: Decimal(string: text, locale: Locale(identifier: "en_US_POSIX"))?._slot
         default: Data(base64Encoded: text).map(Slot.bytes)

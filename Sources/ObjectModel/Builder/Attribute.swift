@@ -115,12 +115,12 @@ public struct Attribute: EntityComponent {
   /// Converts a value to the storage form of the attribute's type, so that `initially(0)` also works for a decimal. Other mismatches are
   /// left to validation.
   private static func slot(_ value: some AttributeValue, for type: AttributeType) -> Slot {
-    switch (value._slot, type) {
-    case (.int(let number), .double), (.int(let number), .float): .real(Double(number))
+    switch (value._slot, type.traits.number) {
+    case (.int(let number), .double), (.int(let number), .single): .real(Double(number))
     case (.int(let number), .decimal) where !(value is Bool): Decimal(number)._slot
     case (.real(let number), .decimal) where !(value is Date):
       DecimalCoding.encode(representable: number).map { .bytes($0) } ?? .real(number)
-    case (.real(let number), .float): .real(Double(Float(number)))
+    case (.real(let number), .single): .real(Double(Float(number)))
     case (let slot, _): slot
     }
   }

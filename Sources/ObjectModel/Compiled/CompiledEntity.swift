@@ -65,7 +65,7 @@ public final class CompiledEntity: Sendable {
     isAbstract = entityDescription.isAbstract
     self.slots = slots
     kinds = slots.map(\.kind)
-    largeSlots = slots.filter { $0.kind == .bytes && ($0.attributeType == .binary || $0.attributeType == .transformable) }.map(\.index)
+    largeSlots = slots.filter(\.canBeLarge).map(\.index)
     referenceSlots = slots.filter { $0.kind == .reference }.map(\.index)
     textSlotCount = slots.count { $0.kind == .text || $0.kind == .bytes }
     fastValidationRules = FastValidationRules(slots, toManyRelationships, hasComposites: !composites.isEmpty)
@@ -193,6 +193,8 @@ public final class CompiledSlot: Sendable {
   public let checker: AttributeChecker?
   /// Whether the store computes the value.
   public let isDerived: Bool
+  /// Whether stored values can be large, so that they can be read separately and stored in files.
+  package var canBeLarge: Bool { kind == .bytes && attributeType?.traits.canBeLarge ?? false }
 
   init(
     index: Int, name: String, kind: SlotKind, declaringEntity: Int, attribute: AttributeDescription?, relationship: CompiledRelationship?,

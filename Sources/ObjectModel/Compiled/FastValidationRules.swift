@@ -22,15 +22,7 @@ package struct FastValidationRules: Sendable {
       let bit = UInt64(1) << UInt64(slot.index)
       if !slot.isOptional { required |= bit }
       if slot.kind == .real { finite |= bit }
-      if slot.attribute.map({ !$0.validation.isEmpty }) ?? true || !Self.isTypeImpliedByKind(slot) { checked |= bit }
-    }
-  }
-
-  /// Returns whether each value of a slot's kind is valid for its type.
-  private static func isTypeImpliedByKind(_ slot: CompiledSlot) -> Bool {
-    switch slot.attributeType {
-    case .integer64, .double, .float, .date, .string, .uri, .binary, .transformable: true
-    default: false
+      if slot.attribute.map({ !$0.validation.isEmpty }) ?? true || !(slot.attributeType?.traits.isImpliedByKind ?? false) { checked |= bit }
     }
   }
 }

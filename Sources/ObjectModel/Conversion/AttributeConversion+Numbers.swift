@@ -11,7 +11,7 @@ extension AttributeConversion {
 
   /// Returns an attribute value in the form for a static type of `Any`. Transformed values are returned unchanged.
   package static func untyped(_ value: any Sendable, of type: AttributeType) -> any Sendable {
-    type.castsByNumber ? untyped(value) : value
+    type.traits.castsByNumber ? untyped(value) : value
   }
 
   /// Returns whether a type is `Any` or `any Sendable`, so that the receiver casts the value.
@@ -47,16 +47,6 @@ extension AttributeConversion {
     case UInt8(ascii: "d"), UInt8(ascii: "f"): return number.doubleValue
     case UInt8(ascii: "Q") where number.uint64Value > Int64.max: return Decimal(number.uint64Value)
     default: return number.int64Value
-    }
-  }
-}
-
-extension AttributeType {
-  /// Whether values of the type can be integers or `Float`s.
-  fileprivate var castsByNumber: Bool {
-    switch self {
-    case .integer16, .integer32, .integer64, .float, .undefined, .composite: true
-    case .boolean, .double, .decimal, .date, .string, .uri, .uuid, .binary, .transformable: false
     }
   }
 }

@@ -7,32 +7,10 @@ extension AttributeConversion {
   ///
   /// - Throws: ``AttributeTransformError``.
   package static func value(of slot: Slot, _ attribute: AttributeDescription) throws(AttributeTransformError) -> (any Sendable)? {
-    switch attribute.type {
-    case .integer16: return Int16(_slot: slot)
-    case .integer32: return Int32(_slot: slot)
-    case .integer64: return Int64(_slot: slot)
-    case .boolean: return Bool(_slot: slot)
-    case .double: return Double(_slot: slot)
-    case .float: return Float(_slot: slot)
-    case .date: return Date(_slot: slot)
-    case .string: return String(_slot: slot)
-    case .uri: return URL(_slot: slot)
-    case .uuid: return UUID(_slot: slot)
-    case .decimal: return Decimal(_slot: slot)
-    case .binary: return Data(_slot: slot)
-    case .transformable:
-      guard case .bytes(let data) = slot else { return nil }
-      guard let name = attribute.valueTransformerName, AttributeTransformers.transformer(forName: name) != nil else { return data }
-      return try AttributeTransformers.value(from: data, transformerName: name)
-    case .undefined, .composite:
-      switch slot {
-      case .null: return nil
-      case .int(let value): return value
-      case .real(let value): return value
-      case .text(let value): return value
-      case .bytes(let value): return value
-      }
-    }
+    guard attribute.type == .transformable else { return attribute.type.traits.value(of: slot) }
+    guard case .bytes(let data) = slot else { return nil }
+    guard let name = attribute.valueTransformerName, AttributeTransformers.transformer(forName: name) != nil else { return data }
+    return try AttributeTransformers.value(from: data, transformerName: name)
   }
 
   /// Returns a slot's value as a type: the attribute's, another that can hold it, an enumeration with raw values, or the type of a
@@ -68,19 +46,8 @@ extension AttributeConversion {
       return valueType(of: transformer) is Value.Type
     }
     if !(type is any AttributeValue.Type), let raw = type as? any RawRepresentable.Type { return holds(attribute, rawType(of: raw)) }
-    let integers: [Any.Type] = [Int.self, Int64.self, Int32.self, Int16.self]
-    switch attribute.type {
-    case .integer16, .integer32, .integer64: return integers.contains { $0 == type }
-    case .boolean: return type == Bool.self
-    case .double, .float: return type == Double.self || type == Float.self
-    case .date: return type == Date.self
-    case .string: return type == String.self
-    case .uri: return type == URL.self
-    case .uuid: return type == UUID.self
-    case .decimal: return type == Decimal.self
-    case .binary: return type == Data.self
-    case .undefined, .composite, .transformable: return type is any AttributeValue.Type
-    }
+    let types = attribute.type.traits.acceptedTypes
+    return types.isEmpty ? type is any AttributeValue.Type : types.contains { $0 == type }
   }
 
   /// Replaces an enumeration value with its raw value, which attributes store. Other values are returned unchanged.
@@ -110,4 +77,17 @@ private protocol AnyOptionalType {
 }
 extension Optional: AnyOptionalType {
   fileprivate static var wrappedType: Any.Type { Wrapped.self }
+}
+
+extension Slot {
+  /// The value as the Swift type of its storage form; nil if it is null.
+  package var untypedValue: (any Sendable)? {
+    switch self {
+    case .null: nil
+    case .int(let value): value
+    case .real(let value): value
+    case .text(let value): value
+    case .bytes(let value): value
+    }
+  }
 }

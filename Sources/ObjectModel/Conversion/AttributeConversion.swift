@@ -23,61 +23,45 @@ package enum AttributeConversion {
   package static func slot(from value: Any?, for slot: CompiledSlot) throws(Failure) -> Slot {
     guard let value = unwrapped(value) else { return .null }
     guard let attribute = slot.attribute else { throw .wrongType }
-    switch attribute.type {
-    case .integer16, .integer32, .integer64:
-      guard let number = integer(value) else { throw .wrongType }
-      guard let number else { throw .outOfRange }
-      if AttributeChecker.typeFailure(of: .int(number), type: attribute.type) != nil { throw .outOfRange }
+    if attribute.type == .transformable { return try transformed(value, attribute) }
+    let traits = attribute.type.traits
+    if let number = traits.number, let result = try self.number(value, number, traits) { return result }
+    if let result = traits.slot(of: value) { return result }
+    guard traits.resolvedType == .binary, let bytes = value as? [UInt8] else { throw .wrongType }
+    return .bytes(Data(bytes))
+  }
+
+  /// Converts a number to the slot of a numeric attribute; nil if the value is not a number that the attribute accepts.
+  private static func number(_ value: Any, _ form: NumberForm, _ traits: AttributeTypeTraits) throws(Failure) -> Slot? {
+    switch form {
+    case .integer(let range):
+      if traits.resolvedType == .boolean, let value = value as? Bool { return value._slot }
+      guard let number = integer(value) else { return nil }
+      guard let number, range.contains(number) else {
+        if traits.resolvedType == .boolean { return nil }
+        throw .outOfRange
+      }
       return .int(number)
-    case .boolean:
-      if let value = value as? Bool { return value._slot }
-      guard case .some(.some(let number)) = integer(value), number == 0 || number == 1 else { throw .wrongType }
-      return .int(number)
-    case .double, .float:
-      if let value = value as? Double { return attribute.type == .float ? try float(value)._slot : value._slot }
+    case .double, .single:
+      if let value = value as? Double { return form == .single ? try float(value)._slot : value._slot }
       if let value = value as? Float { return value._slot }
-      guard case .some(.some(let number)) = integer(value) else { throw .wrongType }
+      guard case .some(.some(let number)) = integer(value) else { return nil }
       return .real(Double(number))
     case .decimal:
       if let value = value as? Decimal { return value._slot }
       if case .some(.some(let number)) = integer(value) { return Decimal(number)._slot }
-      guard let value = value as? Double ?? (value as? Float).map(Double.init) else { throw .wrongType }
+      guard let value = value as? Double ?? (value as? Float).map(Double.init) else { return nil }
       if value.isNaN { return Decimal.nan._slot }
       // The conversion is that of predicates, so that they find the value.
       guard let coding = DecimalCoding.encode(representable: value) else { throw .outOfRange }
       return .bytes(coding)
-    case .date: return try (value as? Date).typed()
-    case .string: return try (value as? String).typed()
-    case .uri: return try (value as? URL).typed()
-    case .uuid: return try (value as? UUID).typed()
-    case .binary:
-      if let value = value as? Data { return value._slot }
-      guard let value = value as? [UInt8] else { throw .wrongType }
-      return .bytes(Data(value))
-    case .transformable: return try transformed(value, attribute)
-    case .undefined, .composite:
-      guard let value = number(in: value) ?? value as? any AttributeValue else { throw .wrongType }
-      return value._slot
     }
   }
 
   /// Returns the Swift type that an attribute accepts, as part of a message.
   package static func expectation(of slot: CompiledSlot) -> String {
     guard let type = slot.attributeType else { return "an object" }
-    let swiftType =
-      switch type {
-      case .integer16, .integer32, .integer64: "an integer"
-      case .boolean: "a Bool"
-      case .double, .float, .decimal: "a number"
-      case .date: "a Date"
-      case .string: "a String"
-      case .uri: "a URL"
-      case .uuid: "a UUID"
-      case .binary: "Data"
-      case .transformable: "a value that its transformer takes"
-      case .undefined, .composite: "a value of an attribute"
-      }
-    return "\(swiftType) (\(type.rawValue))"
+    return "\(type.traits.expectation) (\(type.rawValue))"
   }
 
   private static func transformed(_ value: Any, _ attribute: AttributeDescription) throws(Failure) -> Slot {
@@ -106,13 +90,6 @@ package enum AttributeConversion {
     case let value as any BinaryInteger: .some(Int64(exactly: value))
     default: nil
     }
-  }
-}
-
-extension Optional where Wrapped: AttributeValue {
-  fileprivate func typed() throws(AttributeConversion.Failure) -> Slot {
-    guard let self else { throw .wrongType }
-    return self._slot
   }
 }
 

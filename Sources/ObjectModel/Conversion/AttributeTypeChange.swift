@@ -14,20 +14,21 @@ extension AttributeType {
   /// Numbers convert to any other numeric type, and URIs to strings. A value that the new type cannot hold is never changed silently: whole
   /// numbers stay exact. Only fractions are rounded, to the nearest value, if the new type is a shorter binary type.
   package func change(to other: AttributeType) -> AttributeTypeChange? {
-    if self == other || self == .uri && other == .string { return AttributeTypeChange(condition: nil, writesValues: false) }
-    guard isNumber, other.isNumber else { return nil }
+    if keepsValues(as: other) { return AttributeTypeChange(condition: nil, writesValues: false) }
+    guard let number = traits.number, let newer = other.traits.number else { return nil }
     return AttributeTypeChange(
-      condition: condition(of: other), writesValues: slotKind != other.slotKind || self == .double && other == .float)
+      condition: condition(number, newer, of: other),
+      writesValues: slotKind != other.slotKind || number == .double && newer == .single)
   }
 
   /// Converts a stored value to another type; nil if that type cannot hold it. Null stays null.
   package func converted(_ slot: Slot, to other: AttributeType) -> Slot? {
-    if slot.isNull || self == other || self == .uri && other == .string { return slot }
-    guard isNumber, other.isNumber else { return nil }
+    if slot.isNull || keepsValues(as: other) { return slot }
+    guard let number = traits.number, let newer = other.traits.number else { return nil }
     switch slot {
-    case .int(let value): return other.slot(from: value)
-    case .real(let value): return other.slot(from: value, isFloat: self == .float)
-    case .bytes(let data): return DecimalCoding.decode(data).flatMap { $0.isNaN ? nil : other.slot(from: $0) }
+    case .int(let value): return newer.slot(from: value)
+    case .real(let value): return newer.slot(from: value, isFloat: number == .single)
+    case .bytes(let data): return DecimalCoding.decode(data).flatMap { $0.isNaN ? nil : newer.slot(from: $0) }
     case .null, .text: return nil
     }
   }
@@ -41,76 +42,74 @@ extension AttributeType {
       case .bytes: .decimal
       case .null, .text: nil
       }
-    guard isNumber, let older, older.slotKind != slotKind else { return slot }
+    guard traits.number != nil, let older, older.slotKind != slotKind else { return slot }
     return older.converted(slot, to: self) ?? slot
   }
 
-  private var isNumber: Bool { isNumeric || self == .boolean }
-
-  private var integers: ClosedRange<Int64>? {
-    switch self {
-    case .integer16: Int64(Int16.min)...Int64(Int16.max)
-    case .integer32: Int64(Int32.min)...Int64(Int32.max)
-    case .integer64: Int64.min...Int64.max
-    case .boolean: 0...1
-    default: nil
-    }
+  /// Returns whether every value is also a value of another type.
+  private func keepsValues(as other: AttributeType) -> Bool {
+    self == other || traits.resolvedType == .uri && other.traits.resolvedType == .text
   }
 
-  /// The largest integer up to which the binary floating-point type represents all integers.
-  private var maximumExactInteger: Int64 { self == .float ? 1 << 24 : 1 << 53 }
-
-  private func condition(of other: AttributeType) -> String? {
-    if let integers {
-      if let newer = other.integers {
-        if newer.contains(integers.lowerBound), newer.contains(integers.upperBound) { return nil }
-        return other == .boolean ? "every value is 0 or 1" : "every value is one of \(other.rawValue)"
-      }
-      guard other != .decimal, integers.upperBound > other.maximumExactInteger else { return nil }
+  private func condition(_ older: NumberForm, _ newer: NumberForm, of other: AttributeType) -> String? {
+    switch (older, newer) {
+    case (.integer(let integers), .integer(let range)):
+      if range.contains(integers.lowerBound), range.contains(integers.upperBound) { return nil }
+    case (.integer(let integers), _):
+      guard let maximum = newer.maximumExactInteger, integers.upperBound > maximum else { return nil }
       return "\(other.rawValue) holds every value exactly"
+    case (_, .decimal): return "every value is finite and within the range of Decimal"
+    case (_, .double): return older == .decimal ? "every value is a number; fractions are rounded to a Double" : nil
+    case (_, .single): return "every value is within the range of Float; it is rounded to one"
+    case (_, .integer): break
     }
-    switch other {
-    case .boolean: return "every value is 0 or 1"
-    case .integer16, .integer32, .integer64: return "every value is a whole number of \(other.rawValue)"
-    case .decimal: return "every value is finite and within the range of Decimal"
-    case .double: return self == .decimal ? "every value is a number; fractions are rounded to a Double" : nil
-    default: return "every value is within the range of Float; it is rounded to one"
+    if other.traits.resolvedType == .boolean { return "every value is 0 or 1" }
+    return traits.resolvedType == .integer || traits.resolvedType == .boolean
+      ? "every value is one of \(other.rawValue)" : "every value is a whole number of \(other.rawValue)"
+  }
+}
+
+extension NumberForm {
+  /// The largest integer up to which a binary floating-point form represents all integers; nil for other forms.
+  fileprivate var maximumExactInteger: Int64? {
+    switch self {
+    case .single: 1 << 24
+    case .double: 1 << 53
+    case .integer, .decimal: nil
     }
   }
 
-  // MARK: Values
-
-  private func slot(from value: Int64) -> Slot? {
+  fileprivate func slot(from value: Int64) -> Slot? {
     switch self {
     case .double: Double(exactly: value).map { .real($0) }
-    case .float: Float(exactly: value).map { .real(Double($0)) }
+    case .single: Float(exactly: value).map { .real(Double($0)) }
     case .decimal: .bytes(DecimalCoding.encode(Decimal(value)))
-    default: integers.flatMap { $0.contains(value) ? .int(value) : nil }
+    case .integer(let range): range.contains(value) ? .int(value) : nil
     }
   }
 
-  private func slot(from value: Double, isFloat: Bool) -> Slot? {
+  fileprivate func slot(from value: Double, isFloat: Bool) -> Slot? {
     switch self {
     case .double: return .real(value)
-    case .float:
+    case .single:
       let float = Float(value)
       // Reject overflow to infinity and underflow to zero.
       return value.isFinite && !float.isFinite || float == 0 && value != 0 ? nil : .real(Double(float))
     case .decimal:
       // The shortest decimal that parses as the value: a Double set to 0.1 becomes 0.1.
       return (isFloat ? DecimalCoding.encode(representable: Float(value)) : DecimalCoding.encode(representable: value)).map { .bytes($0) }
-    default: return Int64(exactly: value).flatMap { slot(from: $0) }
+    case .integer: return Int64(exactly: value).flatMap { slot(from: $0) }
     }
   }
 
-  private func slot(from value: Decimal) -> Slot? {
+  fileprivate func slot(from value: Decimal) -> Slot? {
     // The description is exact and has no exponent.
     let text = value.description
     switch self {
     case .double: return Double(text).flatMap { $0.isFinite ? .real($0) : nil }
-    case .float: return Float(text).flatMap { $0.isFinite && ($0 != 0 || value == 0) ? .real(Double($0)) : nil }
+    case .single: return Float(text).flatMap { $0.isFinite && ($0 != 0 || value == 0) ? .real(Double($0)) : nil }
     case .decimal: return .bytes(DecimalCoding.encode(value))
-    default: return Int64(text).flatMap { slot(from: $0) }
+    case .integer: return Int64(text).flatMap { slot(from: $0) }
     }
   }
 }

@@ -100,7 +100,7 @@ struct DataModelReader {
     var attribute = AttributeDescription(name: "", type: .undefined)
     attribute.preserved = try read(ModelXMLField<AttributeDescription>.all, node, into: &attribute)
     // If the attribute is missing, the type is not scalar, provided that the type has a choice.
-    if node.attributes["usesScalarValueType"] == nil { attribute.usesScalarValueType = !attribute.type.hasScalar }
+    if node.attributes["usesScalarValueType"] == nil { attribute.usesScalarValueType = !attribute.type.traits.coreData.hasScalar }
     takeChildren(node, &attribute.userInfo, &attribute.preserved)
     checkDerivation(of: node, &attribute)
     return attribute

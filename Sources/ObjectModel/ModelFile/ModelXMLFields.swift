@@ -103,7 +103,7 @@ extension ModelXMLField where Description == AttributeDescription {
     .flag("indexed", { $0.isIndexed }, { $0.isIndexed = $1 }), .kept("storedInTruthFile"),
     Self(name: "usesScalarValueType") {
       // Omitted means NO; files may also contain NO.
-      $0.usesScalarValueType && $0.type.hasScalar ? "YES" : nil
+      $0.usesScalarValueType && $0.type.traits.coreData.hasScalar ? "YES" : nil
     } take: { (attribute: inout AttributeDescription, text) throws(XMLValueProblem) in
       try takeBoolean(text, "usesScalarValueType") { attribute.usesScalarValueType = $0 }
     },
@@ -172,16 +172,6 @@ extension ModelXMLField where Description == AttributeDescription {
         guard slot == nil else { return }
         throw .unusable("'\(name)' is not a value of the type '\(attribute.type.rawValue)'", instead: "no bound is used")
       }
-    }
-  }
-}
-
-extension AttributeType {
-  /// Whether model files specify scalar use in typed classes for attributes of the type.
-  var hasScalar: Bool {
-    switch self {
-    case .integer16, .integer32, .integer64, .double, .float, .boolean, .date, .uuid: true
-    default: false
     }
   }
 }

@@ -92,15 +92,10 @@ struct OldModelArchive {
     return node
   }
 
-  private static let types: [Int: AttributeType] = [
-    100: .integer16, 200: .integer32, 300: .integer64, 400: .decimal, 500: .double, 600: .float, 700: .string, 800: .boolean, 900: .date,
-    1000: .binary, 1800: .transformable,
-  ]
-
   @_optimize(none) private func attribute(_ attribute: BinaryArchive.Value) -> XMLNode {
     let settings = settings(of: attribute)
     var node = property("attribute", attribute, settings)
-    node.attributes["attributeType"] = archive.number(settings["XD_PAttK_attributeType"]).flatMap { Self.types[$0]?.rawValue }
+    node.attributes["attributeType"] = archive.number(settings["XD_PAttK_attributeType"]).flatMap(Self.typeName)
     for (name, setting) in [
       ("defaultValueString", "defaultValueAsString"), ("minValueString", "minValueString"), ("maxValueString", "maxValueString"),
       ("regularExpressionString", "regularExpressionString"), ("valueTransformerName", "valueTransformerName"),
@@ -110,6 +105,12 @@ struct OldModelArchive {
     if archive.flag(settings["XD_PPSK_isIndexed"]) { node.attributes["indexed"] = "YES" }
     if archive.flag(settings["XD_PAttK_allowsExternalBinaryDataStorage"]) { node.attributes["allowsExternalBinaryDataStorage"] = "YES" }
     return node
+  }
+
+  /// Returns the name of a type; nil for an undefined and an unknown one.
+  private static func typeName(_ number: Int) -> String? {
+    guard number > 0, let type = UInt(exactly: number).flatMap(AttributeType.init(coreDataNumber:)) else { return nil }
+    return type.rawValue
   }
 
   @_optimize(none) private func relationship(_ relationship: BinaryArchive.Value) -> XMLNode {

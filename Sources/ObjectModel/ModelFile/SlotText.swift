@@ -4,11 +4,12 @@ import Foundation
 enum SlotText {
   /// Returns the text of a value of a type; nil if the value is null.
   @_optimize(none) static func text(_ slot: Slot, type: AttributeType) -> String? {
-    switch (slot, type) {
+    let traits = type.traits
+    switch (slot, traits.resolvedType) {
     case (.null, _): return nil
     case (.int(let value), .boolean): return value == 0 ? "NO" : "YES"
     case (.int(let value), _): return String(value)
-    case (.real(let value), .float):
+    case (.real(let value), _) where traits.number == .single:
       let narrow = Float(value)
       return Double(narrow) == value ? number("\(narrow)") : number("\(value)")
     case (.real(let value), _): return number("\(value)")
@@ -22,18 +23,17 @@ enum SlotText {
 
   /// Returns the value of a text; nil if it is not a value of the type.
   @_optimize(none) static func slot(_ text: String, type: AttributeType) -> Slot? {
-    switch type {
-    case .integer16, .integer32, .integer64:
-      // Editors occasionally write whole numbers as `1.0`.
-      return (Int64(text) ?? Double(text).flatMap { Int64(exactly: $0) }).map { .int($0) }
-    case .boolean: return boolean(text).map { .int($0 ? 1 : 0) }
-    case .double, .date: return Double(text)?._slot
-    case .float: return Float(text)?._slot
-    case .decimal: return decimal(text).map(\._slot)
-    case .string, .uri: return .text(text)
-    case .uuid: return UUID(uuidString: text).map(\._slot)
-    case .binary, .transformable: return Data(base64Encoded: text).map { .bytes($0) }
-    case .undefined, .composite: return nil
+    switch type.traits.resolvedType {
+    // Editors occasionally write whole numbers as `1.0`.
+    case .integer: (Int64(text) ?? Double(text).flatMap { Int64(exactly: $0) }).map { .int($0) }
+    case .boolean: boolean(text).map { .int($0 ? 1 : 0) }
+    case .real where type.traits.number == .single: Float(text)?._slot
+    case .real, .date: Double(text)?._slot
+    case .decimal: decimal(text).map(\._slot)
+    case .text, .uri: .text(text)
+    case .uuid: UUID(uuidString: text).map(\._slot)
+    case .binary, .opaque: type.slotKind == .bytes ? Data(base64Encoded: text).map { .bytes($0) } : nil
+    case .object, .entity: nil
     }
   }
 
@@ -41,15 +41,14 @@ enum SlotText {
   /// types.
   @_optimize(none) static func substitute(for text: String, type: AttributeType) -> Slot {
     let number = leadingNumber(of: text) ?? 0
-    switch type {
-    case .integer16, .integer32, .integer64:
-      guard let whole = Int64(exactly: number.rounded(.towardZero)) else { return .int(0) }
-      return type.mismatch(of: .int(whole)) == nil ? .int(whole) : .int(0)
-    case .boolean: return .int(0)
+    switch type.traits.number {
+    case .integer(let range):
+      guard type.isInteger, let whole = Int64(exactly: number.rounded(.towardZero)), range.contains(whole) else { return .int(0) }
+      return .int(whole)
     case .double: return .real(number)
-    case .float: return .real(Double(Float(number)))
+    case .single: return .real(Double(Float(number)))
     case .decimal: return (decimal("\(number)") ?? 0)._slot
-    default: return .null
+    case nil: return .null
     }
   }
 

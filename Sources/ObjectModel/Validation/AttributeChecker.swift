@@ -33,7 +33,7 @@ public enum AttributeFailure: Sendable, Hashable {
 /// Lengths count characters, as `String.count` does. A pattern is an ICU regular expression that must match the whole string. Decimals are
 /// compared exactly. NaN is invalid except for a transient attribute without bounds; dates must be finite.
 public final class AttributeChecker: Sendable {
-  private let type: AttributeType
+  private let traits: AttributeTypeTraits
   private let isOptional: Bool
   private let isTransient: Bool
   private let validation: AttributeValidation
@@ -42,7 +42,7 @@ public final class AttributeChecker: Sendable {
 
   /// Creates the checker of an attribute. A pattern that does not compile, which the validation of the model reports, is ignored.
   public init(_ attribute: AttributeDescription) {
-    type = attribute.type
+    traits = attribute.type.traits
     isOptional = attribute.isOptional
     isTransient = attribute.isTransient
     validation = attribute.validation
@@ -60,13 +60,15 @@ public final class AttributeChecker: Sendable {
   /// Returns the first reason why a value cannot be saved; nil if it is valid. A missing optional value satisfies all bounds.
   public func failure(of slot: Slot) -> AttributeFailure? {
     if case .null = slot { return isOptional ? nil : .missing }
-    if let failure = Self.typeFailure(of: slot, type: type) ?? numberFailure(of: slot) { return failure }
+    if let failure = Self.typeFailure(of: slot, traits) ?? numberFailure(of: slot) { return failure }
     return hasBounds ? boundFailure(of: slot) : nil
   }
 
   /// Returns why a value does not match an attribute type, ignoring bounds; nil if it does. Null matches every type.
-  public static func typeFailure(of slot: Slot, type: AttributeType) -> AttributeFailure? {
-    switch type.mismatch(of: slot) {
+  public static func typeFailure(of slot: Slot, type: AttributeType) -> AttributeFailure? { typeFailure(of: slot, type.traits) }
+
+  private static func typeFailure(of slot: Slot, _ traits: AttributeTypeTraits) -> AttributeFailure? {
+    switch traits.mismatch(of: slot) {
     case nil: nil
     case .outOfRange: .integerOutOfRange
     case .wrongType: .wrongType
@@ -77,9 +79,9 @@ public final class AttributeChecker: Sendable {
   private func numberFailure(of slot: Slot) -> AttributeFailure? {
     switch slot {
     case .real(let value) where !value.isFinite:
-      if type == .date { return .invalidDate }
+      if traits.resolvedType == .date { return .invalidDate }
       return value.isNaN && (hasBounds || !isTransient) ? .notANumber : nil
-    case .bytes(let data) where type == .decimal:
+    case .bytes(let data) where traits.resolvedType == .decimal:
       return DecimalCoding.isNaN(data) && (hasBounds || !isTransient) ? .notANumber : nil
     default: return nil
     }
@@ -93,12 +95,16 @@ public final class AttributeChecker: Sendable {
       if case .int(let bound)? = validation.maximum, value > bound { return .numberTooLarge }
       return nil
     case .real(let value):
-      if case .real(let bound)? = validation.minimum, !(value >= bound) { return type == .date ? .dateTooEarly : .numberTooSmall }
-      if case .real(let bound)? = validation.maximum, !(value <= bound) { return type == .date ? .dateTooLate : .numberTooLarge }
+      if case .real(let bound)? = validation.minimum, !(value >= bound) {
+        return traits.resolvedType == .date ? .dateTooEarly : .numberTooSmall
+      }
+      if case .real(let bound)? = validation.maximum, !(value <= bound) {
+        return traits.resolvedType == .date ? .dateTooLate : .numberTooLarge
+      }
       return nil
     case .bytes(let data):
       // Encoded decimals are ordered like the numbers.
-      guard type == .decimal else { return nil }
+      guard traits.resolvedType == .decimal else { return nil }
       if case .bytes(let bound)? = validation.minimum, data.lexicographicallyPrecedes(bound) { return .numberTooSmall }
       if case .bytes(let bound)? = validation.maximum, bound.lexicographicallyPrecedes(data) { return .numberTooLarge }
       return nil

@@ -8,38 +8,32 @@ enum DerivationRules {
     let accepted: [AttributeType]
     switch operation {
     case .now: accepted = [.date]
-    case .count: accepted = [.integer64, .integer32, .integer16]
+    case .count: accepted = integers
     case .canonical, .uppercase, .lowercase:
       guard source == .string else { return "takes a String, not '\(source?.rawValue ?? "")'" }
       accepted = [.string]
-    case .copy: accepted = source.map(copies) ?? []
+    case .copy: accepted = source?.traits.holders ?? []
     case .minimum, .maximum:
-      guard let source, source.isNumeric || source == .date || source == .string || source == .uri else {
+      guard let source, source.isNumeric || [.date, .text, .uri].contains(source.traits.resolvedType) else {
         return "takes numbers, dates or texts"
       }
-      accepted = copies(of: source)
+      accepted = source.traits.holders
     case .sum, .average:
       guard let source, source.isNumeric else { return "takes numbers" }
+      let reals: [AttributeType] = [.double, .float]
       accepted =
-        switch source {
-        case .decimal: [.decimal, .double, .float]
-        case .double, .float: [.double, .float]
-        default: operation == .sum ? [.integer64, .integer32, .integer16, .decimal, .double, .float] : [.double, .float]
+        switch source.traits.resolvedType {
+        case .decimal: [.decimal] + reals
+        case .real: reals.contains(source) ? reals : [source] + reals
+        default: operation == .sum ? integers + [.decimal] + reals : reals
         }
     }
     if accepted.contains(type) { return nil }
     return "gives \(accepted.map(\.rawValue).joined(separator: " or ")); the attribute is of the type '\(type.rawValue)'"
   }
 
-  /// Returns the types that can hold all values of a type.
-  private static func copies(of type: AttributeType) -> [AttributeType] {
-    switch type {
-    case .integer16: [.integer16, .integer32, .integer64]
-    case .integer32: [.integer32, .integer64]
-    case .float: [.float, .double]
-    default: [type]
-    }
-  }
+  /// The integer types, longest first.
+  private static let integers: [AttributeType] = AttributeType.allCases.filter(\.isInteger).reversed()
 }
 
 extension ModelValidation {

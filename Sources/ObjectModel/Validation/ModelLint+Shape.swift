@@ -75,7 +75,8 @@ extension ModelLint {
   @_optimize(none) static func attributes(of entity: EntityDescription) -> [ModelIssue] {
     entity.attributes.flatMap { attribute in
       var reasons: [String] = []
-      if attribute.isOptional, attribute.usesScalarValueType, attribute.defaultValue.isNull, attribute.type.hasNumericScalar,
+      if attribute.isOptional, attribute.usesScalarValueType, attribute.defaultValue.isNull, attribute.type.traits.number != nil,
+        attribute.type.traits.coreData.hasScalar,
         attribute.derivationExpression == nil, attribute.valueClassName == nil
       {
         reasons.append(
@@ -85,7 +86,7 @@ extension ModelLint {
       if attribute.type == .date, !attribute.defaultValue.isNull {
         reasons.append("the default value is a fixed date, not the time at which an object is created; set that in awakeFromInsert()")
       }
-      if attribute.allowsExternalBinaryDataStorage, attribute.type != .binary, attribute.type != .transformable {
+      if attribute.allowsExternalBinaryDataStorage, !attribute.type.traits.canBeLarge {
         reasons.append("only Binary and Transformable attributes can have external storage; disable the option")
       }
       if ["NSKeyedUnarchiveFromData", "NSKeyedUnarchiveFromDataTransformerName"].contains(attribute.valueTransformerName) {
@@ -179,16 +180,6 @@ extension PropertyDescription {
     case .attribute(let attribute): attribute.renamingIdentifier
     case .relationship(let relationship): relationship.renamingIdentifier
     case .fetchedProperty: nil
-    }
-  }
-}
-
-extension AttributeType {
-  /// Whether Core Data's classes can use a non-optional scalar for the type.
-  fileprivate var hasNumericScalar: Bool {
-    switch self {
-    case .integer16, .integer32, .integer64, .double, .float, .boolean: true
-    default: false
     }
   }
 }

@@ -266,7 +266,7 @@ struct ModelValidation {
 
   private func isText(_ name: String, of number: Int) -> Bool {
     guard case .attribute(let attribute)? = property(name, of: number)?.0 else { return false }
-    return attribute.type == .string || attribute.type == .uri
+    return attribute.type.slotKind == .text
   }
 
   private func isText(_ element: FetchIndexElement, of number: Int) -> Bool {

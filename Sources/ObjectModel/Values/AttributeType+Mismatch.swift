@@ -8,30 +8,29 @@ enum SlotMismatch {
   case wrongType
 }
 
-extension AttributeType {
+extension AttributeTypeTraits {
   /// Returns why a value does not match the type; nil if it does. Null matches every type.
   @inline(__always) func mismatch(of slot: Slot) -> SlotMismatch? {
-    switch (slot, self) {
-    case (.null, _), (_, .undefined), (_, .composite): nil
-    case (.int(let value), .integer16): Int16(exactly: value) == nil ? .outOfRange : nil
-    case (.int(let value), .integer32): Int32(exactly: value) == nil ? .outOfRange : nil
-    case (.int, .integer64), (.real, .double), (.real, .float), (.real, .date), (.text, .string), (.text, .uri): nil
-    case (.int(let value), .boolean): value == 0 || value == 1 ? nil : .wrongType
-    case (.bytes, .binary), (.bytes, .transformable): nil
-    case (.bytes(let data), .uuid): data.count == 16 ? nil : .wrongType
-    case (.bytes(let data), .decimal): DecimalCoding.decode(data) == nil ? .wrongType : nil
-    default: .wrongType
+    switch (slot, slotKind) {
+    case (.null, _), (_, .none), (.real, .real), (.text, .text): return nil
+    case (.int(let value), .int):
+      guard case .integer(let range)? = number, !range.contains(value) else { return nil }
+      return resolvedType == .boolean ? .wrongType : .outOfRange
+    case (.bytes(let data), .bytes): return accepts(data) ? nil : .wrongType
+    default: return .wrongType
     }
   }
+}
 
+extension AttributeType {
   /// Returns why a value cannot be a default value or bound of the type in a model; nil if it can.
   @_optimize(none) func modelProblem(of slot: Slot) -> String? {
-    switch mismatch(of: slot) {
+    switch traits.mismatch(of: slot) {
     case nil: break
     case .outOfRange: return "does not fit into the type '\(rawValue)'"
     case .wrongType: return "is not of the type '\(rawValue)'"
     }
-    switch (slot, self) {
+    switch (slot, traits.resolvedType) {
     case (.null, _): return "is not of the type '\(rawValue)'"
     case (.real(let value), .date) where !value.isFinite: return "is not a date"
     case (.real(let value), _) where value.isNaN: return "is not a number"

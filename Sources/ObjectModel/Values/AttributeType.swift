@@ -1,4 +1,7 @@
 /// The type of an attribute, as in Core Data. The raw value is the name used in `.xcdatamodel` files.
+///
+/// The other properties of each type are in one table, ``AttributeTypeTraits``. SQL functions number the types by their position, so a new
+/// case goes to the end.
 public enum AttributeType: String, Sendable, Hashable, CaseIterable {
   /// Any value; only for transient attributes.
   case undefined = "Undefined"
@@ -30,26 +33,4 @@ public enum AttributeType: String, Sendable, Hashable, CaseIterable {
   case transformable = "Transformable"
   /// A named group of attributes.
   case composite = "Composite"
-
-  /// The storage form of values of the type.
-  package var slotKind: SlotKind {
-    switch self {
-    case .integer16, .integer32, .integer64, .boolean: .int
-    case .double, .float, .date: .real
-    case .string, .uri: .text
-    case .decimal, .binary, .uuid, .transformable: .bytes
-    case .undefined, .composite: .none
-    }
-  }
-
-  /// Whether values of the type can be compared and ordered in a column.
-  var isComparable: Bool { ![.undefined, .transformable, .composite, .binary].contains(self) }
-
-  /// Whether the type is numeric.
-  package var isNumeric: Bool {
-    switch self {
-    case .integer16, .integer32, .integer64, .decimal, .double, .float: true
-    default: false
-    }
-  }
 }

@@ -186,38 +186,10 @@ extension PredicateResolution {
   }
 }
 
-extension AttributeType {
-  /// Creates the attribute type for an expression's values; nil for objects, entities and opaque values.
-  package init?(_ type: ResolvedType) {
-    switch type {
-    case .integer: self = .integer64
-    case .boolean: self = .boolean
-    case .real: self = .double
-    case .date: self = .date
-    case .decimal: self = .decimal
-    case .text: self = .string
-    case .uri: self = .uri
-    case .uuid: self = .uuid
-    case .binary: self = .binary
-    case .object, .entity, .opaque: return nil
-    }
-  }
-}
-
 extension ResolvedType {
   /// Returns whether values can be converted to an attribute type. A number that is too large for an integer type is an error at fetch
   /// time. Fractional numbers, such as averages, are truncated for integer types.
   fileprivate func fits(in type: AttributeType) -> Bool {
-    switch (self, type) {
-    case (.real, .integer16), (.real, .integer32), (.real, .integer64), (.decimal, .integer16), (.decimal, .integer32),
-      (.decimal, .integer64):
-      true
-    case (.boolean, .integer16), (.boolean, .integer32), (.boolean, .integer64), (.boolean, .double), (.boolean, .float),
-      (.boolean, .decimal),
-      (.integer, .integer16), (.integer, .integer32), (.integer, .double), (.integer, .float), (.integer, .decimal), (.real, .float),
-      (.real, .decimal), (.decimal, .double), (.decimal, .float), (.uri, .string):
-      true
-    default: AttributeType(self) == type
-    }
+    isNumeric && type.isNumeric || self == .uri && type.traits.resolvedType == .text || AttributeType(self) == type
   }
 }

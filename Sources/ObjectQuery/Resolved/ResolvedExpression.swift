@@ -26,34 +26,6 @@ package indirect enum ResolvedExpression: Sendable, Hashable {
   }
 }
 
-/// The type of an expression's value, as far as it affects comparisons.
-package enum ResolvedType: Sendable, Hashable {
-  /// Stored as `Slot.int`.
-  case integer, boolean
-  /// Stored as `Slot.real`.
-  case real, date
-  /// Stored as `Slot.bytes`, a coded decimal.
-  case decimal
-  /// Stored as `Slot.text`.
-  case text, uri
-  /// Stored as `Slot.bytes`.
-  case uuid, binary
-  /// An object.
-  case object
-  /// An entity number, stored as `Slot.int`.
-  case entity
-  /// A value that can only be tested for being missing.
-  case opaque
-
-  /// Whether the type is numeric, so that arithmetic supports it.
-  package var isNumeric: Bool {
-    switch self {
-    case .integer, .boolean, .real, .decimal: true
-    default: false
-    }
-  }
-}
-
 /// A path through to-one relationships. The value is missing if one of them is nil.
 package struct ResolvedPath: Sendable, Hashable {
   /// The scope of the object that the path starts from (see ``ResolvedCollection/scope``).
@@ -96,7 +68,7 @@ package struct ResolvedAttribute: Sendable, Hashable {
 
   package init(_ slot: CompiledSlot) {
     self.slot = slot
-    type = ResolvedType(slot.attributeType ?? .undefined)
+    type = slot.attributeType?.traits.resolvedType ?? .opaque
   }
 
   package static func == (left: ResolvedAttribute, right: ResolvedAttribute) -> Bool {
@@ -105,25 +77,6 @@ package struct ResolvedAttribute: Sendable, Hashable {
   package func hash(into hasher: inout Hasher) {
     hasher.combine(slot.index)
     hasher.combine(slot.declaringEntity)
-  }
-}
-
-extension ResolvedType {
-  /// Creates the type of an attribute's values.
-  package init(_ type: AttributeType) {
-    self =
-      switch type {
-      case .integer16, .integer32, .integer64: .integer
-      case .boolean: .boolean
-      case .double, .float: .real
-      case .date: .date
-      case .decimal: .decimal
-      case .string: .text
-      case .uri: .uri
-      case .uuid: .uuid
-      case .binary: .binary
-      case .transformable, .undefined, .composite: .opaque
-      }
   }
 }
 

@@ -1,3 +1,5 @@
+import ObjectModel
+
 /// The functions in expressions.
 package enum ResolvedFunction: String, Sendable, Hashable, CaseIterable {
   case add = "add:to:"

@@ -40,7 +40,7 @@ extension ResolvedExpression {
   /// Whether the expression is a single-precision attribute. Constants compared with it are rounded like its values.
   var isSinglePrecision: Bool {
     guard case .path(let path) = self, case .attribute(let attribute) = path.terminal else { return false }
-    return attribute.slot.attributeType == .float
+    return attribute.slot.attributeType?.traits.number == .single
   }
 
   /// Whether the expression is an integer that becomes a double if it does not fit in 64 bits.

@@ -5,15 +5,13 @@ import ObjectQuery
 extension BatchValue {
   /// Returns whether values of an expression type can be converted to an attribute type.
   static func canAssign(_ type: ResolvedType, to attribute: AttributeType) -> Bool {
-    switch attribute {
-    case .integer16, .integer32, .integer64, .double, .float, .decimal: type.isNumeric
+    switch attribute.traits.resolvedType {
+    case .integer, .real, .decimal: type.isNumeric
     case .boolean: type == .boolean || type == .integer
-    case .date: type == .date
-    case .string: type == .text || type == .uri
-    case .uri: type == .uri || type == .text
+    case .text, .uri: type == .text || type == .uri
     case .uuid: type == .uuid || type == .text
-    case .binary: type == .binary
-    case .transformable, .undefined, .composite: false
+    case .date, .binary: type == attribute.traits.resolvedType
+    case .object, .entity, .opaque: false
     }
   }
 
@@ -24,11 +22,11 @@ extension BatchValue {
 
   private static func converted(_ value: Slot, to slot: CompiledSlot) throws(Failure) -> Slot {
     if SlotComparison.isMissing(value) { return .null }
-    switch slot.attributeType {
-    case .integer16, .integer32, .integer64, .boolean: return try whole(value, slot)
-    case .double, .float:
+    switch slot.attributeType?.traits.number {
+    case .integer: return try whole(value, slot)
+    case .double, .single:
       guard let number = double(value) else { throw mismatch(slot) }
-      guard slot.attributeType == .float else { return .real(number) }
+      guard slot.attributeType?.traits.number == .single else { return .real(number) }
       if number.isFinite, Float(number).isInfinite {
         throw Failure(code: .numberOutOfRange, key: slot.name, reason: "was computed as a number beyond the range of Float.")
       }
@@ -38,6 +36,9 @@ extension BatchValue {
         throw Failure(code: .numberOutOfRange, key: slot.name, reason: "was computed as a number beyond the range of decimals.")
       }
       return .bytes(DecimalCoding.encode(number))
+    case nil: break
+    }
+    switch slot.attributeType?.traits.resolvedType {
     case .uri:
       guard case .text(let text) = value, URL(string: text) != nil else { throw mismatch(slot) }
       return value

@@ -16,17 +16,21 @@ package enum DerivedValue {
 
   /// Converts a computed value to an attribute type. Returns null if the type cannot represent the value.
   package static func fitted(_ value: Slot, to type: AttributeType) -> Slot {
-    switch (value, type) {
-    case (.int(let number), .integer16): Int16(exactly: number) == nil ? .null : value
-    case (.int(let number), .integer32): Int32(exactly: number) == nil ? .null : value
+    guard type.isNumeric, let number = type.traits.number else { return value }
+    return fitted(value, number)
+  }
+
+  private static func fitted(_ value: Slot, _ form: NumberForm) -> Slot {
+    switch (value, form) {
+    case (.int(let number), .integer(let range)): range.contains(number) ? value : .null
     case (.int(let number), .double): .real(Double(number))
-    case (.int(let number), .float): .real(Double(Float(number)))
+    case (.int(let number), .single): .real(Double(Float(number)))
     case (.int(let number), .decimal): .bytes(DecimalCoding.encode(Decimal(number)))
-    case (.real(let number), .float): number.isFinite && !Float(number).isFinite ? .null : .real(Double(Float(number)))
+    case (.real(let number), .single): number.isFinite && !Float(number).isFinite ? .null : .real(Double(Float(number)))
     // The sum of integers exceeds 64 bits.
-    case (.real, .integer16), (.real, .integer32), (.real, .integer64), (.real, .decimal): .null
+    case (.real, .integer), (.real, .decimal): .null
     case (.bytes(let data), .double): real(of: data)
-    case (.bytes(let data), .float): fitted(real(of: data), to: .float)
+    case (.bytes(let data), .single): fitted(real(of: data), .single)
     default: value
     }
   }

@@ -146,16 +146,3 @@ extension PersistentHistoryChange {
     public func hash(into hasher: inout Hasher) { hasher.combine(values) }
   }
 }
-
-extension Slot {
-  /// The value without an attribute's type.
-  fileprivate var untypedValue: (any Sendable)? {
-    switch self {
-    case .null: nil
-    case .int(let value): value
-    case .real(let value): value
-    case .text(let value): value
-    case .bytes(let value): value
-    }
-  }
-}

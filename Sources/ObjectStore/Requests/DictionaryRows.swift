@@ -73,15 +73,14 @@ extension ResolvedColumn {
   package func converted(_ value: Slot) throws -> Slot {
     guard case .value(let type) = content, isConverted, !SlotComparison.isMissing(value) else { return value }
     let result: Slot? =
-      switch (type, value) {
+      switch (type.isNumeric ? type.traits.number : nil, value) {
       case (.decimal, _): SlotComparison.decimal(of: value).map { .bytes(DecimalCoding.encode($0)) }
       case (.double, .int(let number)): .real(Double(number))
-      case (.double, .bytes), (.float, .bytes): SlotComparison.decimal(of: value).map { real($0, type) }
-      case (.float, .int(let number)): .real(Double(Float(number)))
-      case (.float, .real(let number)): .real(Double(Float(number)))
-      case (.integer16, _): whole(value).flatMap { Int16(exactly: $0) }.map { .int(Int64($0)) }
-      case (.integer32, _): whole(value).flatMap { Int32(exactly: $0) }.map { .int(Int64($0)) }
-      case (.integer64, _): whole(value).map { .int($0) }
+      case (.double, .bytes): SlotComparison.decimal(of: value).map { .real(double($0)) }
+      case (.single, .bytes): SlotComparison.decimal(of: value).map { .real(Double(Float(double($0)))) }
+      case (.single, .int(let number)): .real(Double(Float(number)))
+      case (.single, .real(let number)): .real(Double(Float(number)))
+      case (.integer(let range), _): whole(value).flatMap { range.contains($0) ? .int($0) : nil }
       default: value
       }
     guard let result else {
@@ -103,8 +102,5 @@ extension ResolvedColumn {
     }
   }
 
-  private func real(_ number: Decimal, _ type: AttributeType) -> Slot {
-    let double = NSDecimalNumber(decimal: number).doubleValue
-    return .real(type == .float ? Double(Float(double)) : double)
-  }
+  private func double(_ number: Decimal) -> Double { NSDecimalNumber(decimal: number).doubleValue }
 }

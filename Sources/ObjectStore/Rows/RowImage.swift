@@ -193,8 +193,8 @@ public import ObjectModel
     if isNull(index) {
       if !isUnreadable(index) { return .null }
     } else if kind == .bytes {
-      let (data, type) = (try data(index), entity.slots[index].attributeType)
-      if type == .decimal ? DecimalCoding.isCoding(data) : type != .uuid || data.count == 16 { return .bytes(data) }
+      let data = try data(index)
+      if entity.slots[index].attributeType?.traits.accepts(data) ?? true { return .bytes(data) }
     } else if kind != .text {
       return try slot(index, kind: kind)
     } else if let text = RowImage.text(bytes(index)) {

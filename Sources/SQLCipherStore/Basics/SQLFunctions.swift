@@ -259,8 +259,10 @@ enum SQLFunctions {
       let number = Int(call.int64(1))
       guard types.indices.contains(number) else { return call.setResultNull() }
       let value = slot(call, 0)
-      let isNumber = [.double, .float, .decimal].contains(types[number])
-      if isNumber, case .bytes(let data) = value, !DecimalCoding.isCoding(data) { return call.setFailure(.valueUnreadable, unreadable) }
+      let takesDecimals = types[number].isNumeric && !types[number].isInteger
+      if takesDecimals, case .bytes(let data) = value, !DecimalCoding.isCoding(data) {
+        return call.setFailure(.valueUnreadable, unreadable)
+      }
       set(DerivedValue.fitted(value, to: types[number]), call)
     }
     try connection.registerFunction(name: apply, argumentCount: -1) { call in

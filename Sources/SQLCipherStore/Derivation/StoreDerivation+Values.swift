@@ -16,7 +16,7 @@ extension StoreDerivation {
       return steps.isEmpty ? value : "(SELECT \(value) FROM \(path))"
     }
     guard let source else { return fitted("(SELECT count(*) FROM \(path))") }
-    let type = ResolvedType(derivation.source?.attributeType ?? .undefined)
+    let type = derivation.source?.attributeType?.traits.resolvedType ?? .opaque
     let aggregate = SQLFunctions.aggregate(function, SQLFragment(source), type, isColumn: true).text
     let value = "(SELECT \(aggregate) FROM \(path))"
     let empty = function.emptyResult(of: type)

@@ -59,7 +59,7 @@ extension QueryGenerator {
 
   private func isLarge(_ path: ResolvedPath) -> Bool {
     guard schema.hasExternalValues, case .attribute(let attribute) = path.terminal else { return false }
-    return attribute.slot.attributeType == .binary || attribute.slot.attributeType == .transformable
+    return attribute.slot.canBeLarge
   }
 
   private func text(of path: ResolvedPath, _ scope: QueryScope) -> String? {

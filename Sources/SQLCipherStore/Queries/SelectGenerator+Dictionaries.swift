@@ -23,7 +23,7 @@ extension SelectGenerator {
       }
       columns.append(
         SelectPlan.DictionaryColumn(
-          column: DictionaryRows.Column(column), conversion: column.isConverted ? column : nil, kind: kind(of: column),
+          column: DictionaryRows.Column(column), conversion: column.isConverted ? column : nil, kind: column.expression.type.slotKind,
           destination: destination, index: index))
     }
     var condition: Int32?
@@ -91,15 +91,5 @@ extension SelectGenerator {
   /// Returns an expression for ORDER BY or GROUP BY. SQLite would treat a bare number as the number of a column.
   func term(_ fragment: SQLFragment) -> SQLFragment {
     fragment.text.allSatisfy { $0.isNumber } ? "(\(fragment) + 0)" : fragment
-  }
-
-  private func kind(of column: ResolvedColumn) -> SlotKind {
-    switch column.expression.type {
-    case .integer, .boolean, .entity: .int
-    case .real, .date: .real
-    case .text, .uri: .text
-    case .decimal, .uuid, .binary, .opaque: .bytes
-    case .object: .reference
-    }
   }
 }

@@ -97,7 +97,7 @@ final class EntityTable: Sendable {
       default: throw EntityTable.mismatch(table.name)
       }
       positions[SlotKey(entity: slot.declaringEntity, slot: slot.index)] = columns.count
-      let isLarge = slot.kind == .bytes && (slot.attributeType == .binary || slot.attributeType == .transformable)
+      let isLarge = slot.canBeLarge
       columns.append(
         TableColumn(
           name: try Identifier.quoted(column.name), slot: slot, destination: destination,

@@ -51,10 +51,10 @@ enum ManagedValue {
 
   /// Returns a decimal number in the type of a numeric attribute; nil if the type cannot represent it.
   static func number(_ number: NSDecimalNumber, for type: AttributeType?) -> Any? {
-    switch type {
-    case .integer16, .integer32, .integer64, .boolean: Int64(number.stringValue)
-    case .double, .float: Double(number.stringValue)
-    default: nil
+    switch type?.traits.number {
+    case .integer: Int64(number.stringValue)
+    case .double, .single: Double(number.stringValue)
+    case .decimal, nil: nil
     }
   }
 

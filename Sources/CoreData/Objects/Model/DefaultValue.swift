@@ -13,13 +13,12 @@ enum DefaultValue {
   static func slot(of value: Any?, type: AttributeType) -> Slot {
     guard let value = AttributeConversion.unwrapped(value) else { return .null }
     let number = value as? NSNumber
-    switch type {
-    case .integer16, .integer32, .integer64: if let number { return .int(number.int64Value) }
-    case .boolean: if let number { return Slot(number.boolValue) }
+    switch type.traits.number {
+    case .integer: if let number { return type == .boolean ? Slot(number.boolValue) : .int(number.int64Value) }
     case .double: if let number { return Slot(number.doubleValue) }
-    case .float: if let number { return Slot(number.floatValue) }
+    case .single: if let number { return Slot(number.floatValue) }
     case .decimal: if let number = (value as? Decimal) ?? number?.decimalValue { return Slot(number) }
-    default: break
+    case nil: break
     }
     guard let value = value as? any AttributeValue else { return .null }
     return value._slot

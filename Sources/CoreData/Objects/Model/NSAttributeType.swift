@@ -35,46 +35,9 @@ public enum NSAttributeType: UInt, Sendable {
   /// A composite of several values.
   case compositeAttributeType = 2100
 
-  init(_ type: AttributeType) {
-    self =
-      switch type {
-      case .undefined: .undefinedAttributeType
-      case .integer16: .integer16AttributeType
-      case .integer32: .integer32AttributeType
-      case .integer64: .integer64AttributeType
-      case .decimal: .decimalAttributeType
-      case .double: .doubleAttributeType
-      case .float: .floatAttributeType
-      case .string: .stringAttributeType
-      case .boolean: .booleanAttributeType
-      case .date: .dateAttributeType
-      case .binary: .binaryDataAttributeType
-      case .uuid: .UUIDAttributeType
-      case .uri: .URIAttributeType
-      case .transformable: .transformableAttributeType
-      case .composite: .compositeAttributeType
-      }
-  }
+  init(_ type: AttributeType) { self = Self(rawValue: type.traits.coreData.number) ?? .undefinedAttributeType }
 
-  var type: AttributeType {
-    switch self {
-    case .undefinedAttributeType, .objectIDAttributeType: .undefined
-    case .integer16AttributeType: .integer16
-    case .integer32AttributeType: .integer32
-    case .integer64AttributeType: .integer64
-    case .decimalAttributeType: .decimal
-    case .doubleAttributeType: .double
-    case .floatAttributeType: .float
-    case .stringAttributeType: .string
-    case .booleanAttributeType: .boolean
-    case .dateAttributeType: .date
-    case .binaryDataAttributeType: .binary
-    case .UUIDAttributeType: .uuid
-    case .URIAttributeType: .uri
-    case .transformableAttributeType: .transformable
-    case .compositeAttributeType: .composite
-    }
-  }
+  var type: AttributeType { AttributeType(coreDataNumber: rawValue) ?? .undefined }
 }
 
 extension NSAttributeDescription {
