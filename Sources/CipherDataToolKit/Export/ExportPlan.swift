@@ -70,7 +70,7 @@ package struct ExportPlan: Sendable {
   /// Returns the relationships that own the objects of each entity tree.
   private static func owners(_ model: CompiledModel) -> [Int: CompiledRelationship] {
     var candidates: [Int: [CompiledRelationship]] = [:]
-    for relationship in model.relationships where relationship.deleteRule == .cascade && !relationship.isTransient {
+    for relationship in model.relationships where relationship.deleteEffect == .deletesMembers && !relationship.isTransient {
       guard let inverse = model.inverse(of: relationship), !inverse.isToMany else { continue }
       candidates[model.entities[relationship.destinationEntity].root, default: []].append(relationship)
     }

@@ -192,7 +192,7 @@ extension GraphImporter {
 
   /// Deletes an object without a key that its owner no longer refers to.
   private func release(_ object: ManagedObject, from relationship: CompiledRelationship) {
-    guard relationship.deleteRule == .cascade, identities.key(of: object) == nil else { return }
+    guard relationship.deleteEffect == .deletesMembers, identities.key(of: object) == nil else { return }
     context.delete(object)
     summary.deleted += 1
   }

@@ -99,7 +99,7 @@ struct NestedSave {
     throw error
   }
 
-  /// Throws for references to objects that the parent has deleted, unless the inverse's delete rule is `noAction`.
+  /// Throws for references to objects that the parent has deleted, unless the inverse's delete rule leaves them.
   private func checkDestinations() throws {
     if context.unitOfWork.deleted.isEmpty, !context.rowSource.readsUnsavedRows { return }
     let arriving = Set(request.inserted.map(\.reference))
@@ -109,7 +109,7 @@ struct NestedSave {
         let reference = row.reference(slot)
         guard !reference.isNull, !arriving.contains(reference), isRemoved(reference) else { continue }
         guard let relationship = entity.slots[slot].relationship, let inverse = context.model.inverse(of: relationship),
-          inverse.deleteRule != .noAction
+          inverse.deleteEffect.leavesNoReferences
         else { continue }
         throw StoreError(.deletedDestination(entity: entity.name, property: relationship.name), operation: .save)
       }

@@ -166,7 +166,8 @@ extension ManagedObject {
     guard let context = managedObjectContext, member.managedObjectContext === context else { return }
     let relationship = compiledEntity.toManyRelationships[index]
     let inverse = context.model.inverse(of: relationship)
-    if member.flags.contains(.isDeleted), inverse?.hidesLinksOfDeleted ?? true { return }
+    // The links of a deleted object belong to its deletion: if another change removed them, undoing the deletion could not restore them.
+    if member.flags.contains(.isDeleted), inverse?.deleteEffect.removesLinks ?? true { return }
     guard let inverse else {
       removeMember(member, from: relationship)
       return context.follow(relationship, removing: member, from: self)
@@ -371,12 +372,6 @@ extension ManagedObject {
       }
     }
   }
-}
-
-extension CompiledRelationship {
-  /// Whether deleting an object hides its links of this relationship. These links belong to the deletion: if another change removed them,
-  /// undoing the deletion could not restore them.
-  fileprivate var hidesLinksOfDeleted: Bool { deleteRule == .nullify || deleteRule == .cascade }
 }
 
 extension StoreError.Reason {

@@ -17,10 +17,10 @@ extension ManagedObjectContext {
   }
 
   private func propagate(_ relationship: CompiledRelationship, ofToOneIn object: ManagedObject) {
-    guard relationship.deleteRule == .cascade || relationship.deleteRule == .nullify else { return }
+    guard relationship.deleteEffect.removesLinks else { return }
     let reference = object.referenceValue(relationship.index)
     if reference.isNull { return }
-    if relationship.deleteRule == .cascade {
+    if relationship.deleteEffect == .deletesMembers {
       if let destination = destination(reference, of: object, slot: relationship.index) { cascade(to: destination) }
     }
     // Also after a cascade: the destination may be deleted while its members are still read.
@@ -43,14 +43,14 @@ extension ManagedObjectContext {
   }
 
   private func propagate(_ relationship: CompiledRelationship, ofToManyIn object: ManagedObject) {
-    switch relationship.deleteRule {
-    case .deny, .noAction: return
-    case .cascade:
+    switch relationship.deleteEffect {
+    case .forbidsDeletion, .leavesMembers: return
+    case .deletesMembers:
       guard let state = object.loadedState(relationship.index) else { return }
       for (offset, reference) in state.members.enumerated() {
         if let member = member(reference, of: object, state: state, offset: offset) { cascade(to: member) }
       }
-    case .nullify:
+    case .removesReferences:
       guard let inverse = model.inverse(of: relationship) else {
         guard relationship.followedInverseID != nil, let state = object.loadedState(relationship.index) else { return }
         for (offset, reference) in state.members.enumerated() {

@@ -239,11 +239,11 @@ extension ManagedObject {
     }
   }
 
-  /// Throws if a relationship with the rule `deny` refers to an object that is not deleted.
+  /// Throws if a relationship whose delete rule forbids the deletion refers to an object that is not deleted.
   final func validateDenyRules() throws {
     guard let context = managedObjectContext else { return }
     var errors: [ValidationError] = []
-    for relationship in compiledEntity.relationships where relationship.deleteRule == .deny {
+    for relationship in compiledEntity.relationships where relationship.deleteEffect == .forbidsDeletion {
       var remaining = 0
       if relationship.isToMany {
         forEachMember(relationship.index) { _ in

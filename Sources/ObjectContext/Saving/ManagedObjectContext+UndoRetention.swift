@@ -128,7 +128,7 @@ extension ManagedObjectContext {
       for object in objects where object.row != nil { object.fireFault(trigger: nil) }
       for objects in Dictionary(grouping: objects, by: \.entityNumber).values {
         for relationship in objects[0].compiledEntity.toManyRelationships where !relationship.isTransient {
-          if let inverse = model.inverse(of: relationship), !inverse.isToMany, relationship.deleteRule != .noAction { continue }
+          if let inverse = model.inverse(of: relationship), !inverse.isToMany, relationship.deleteEffect.leavesNoReferences { continue }
           let unread = objects.filter { $0.row != nil && !$0.state(relationship.index).isLoaded }
           if !unread.isEmpty { try readMembers(of: unread, relationship, from: store, isInterruptible: false) }
         }

@@ -21,7 +21,7 @@ extension SaveConflicts {
   private func cascadedRows(of row: RowImage) -> [RowImage] {
     let (reference, entity) = (row.reference, entity(row))
     var result: [RowImage] = []
-    for relationship in entity.relationships where relationship.deleteRule == .cascade {
+    for relationship in entity.relationships where relationship.deleteEffect == .deletesMembers {
       if !relationship.isToMany {
         let destination = row.reference(relationship.index)
         if deletions[destination] != nil, let candidateRow = base(destination) { result.append(candidateRow) }

@@ -244,7 +244,7 @@ final class SaveRequestBuilder {
     guard case .toOne(let relationship) = context.model.entities[entity].property(named: name),
       let inverse = context.model.inverse(of: relationship)
     else { return false }
-    return inverse.deleteRule != .noAction
+    return inverse.deleteEffect.leavesNoReferences
   }
 
   private func recordDangling(_ name: String, entity: Int) {

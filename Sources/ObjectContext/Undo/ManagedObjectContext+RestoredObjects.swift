@@ -60,8 +60,8 @@ extension ManagedObjectContext {
     }
     for relationship in entity.toManyRelationships {
       let inverse = model.inverse(of: relationship)
-      // With a to-one inverse and `noAction`, the store may still hold members.
-      let isKept = inverse.map { !$0.isToMany } ?? false && relationship.deleteRule == .noAction
+      // With a to-one inverse that keeps its reference, the store may still hold members.
+      let isKept = inverse.map { !$0.isToMany } ?? false && !relationship.deleteEffect.leavesNoReferences
       let state = ToManyState(relationship: relationship, base: isKept ? nil : [])
       var members: [ObjectReference] = []
       if let former = former[relationship.index] { members = former.isLoaded ? former.members : former.added.elements }

@@ -38,7 +38,7 @@ extension UndoApplication {
   func unlink(_ object: ManagedObject) {
     let entity = object.compiledEntity
     for slot in entity.referenceSlots {
-      guard let relationship = entity.slots[slot].relationship, [.nullify, .cascade].contains(relationship.deleteRule),
+      guard let relationship = entity.slots[slot].relationship, relationship.deleteEffect.removesLinks,
         let inverse = context.model.inverse(of: relationship), inverse.isToMany,
         let owner = object.loadedReference(slot), !owner.isNull, let known = registered(owner, near: object)
       else { continue }
@@ -46,7 +46,7 @@ extension UndoApplication {
         known.removeMember(object, from: inverse)
       }
     }
-    for state in object.toManyStates where state.isLoaded && state.relationship.deleteRule == .nullify {
+    for state in object.toManyStates where state.isLoaded && state.relationship.deleteEffect == .removesReferences {
       guard let inverse = context.model.inverse(of: state.relationship), inverse.isToMany else { continue }
       for member in state.members {
         guard let known = registered(member, near: object), let other = known.toManyStates[inverse.index], other.isLoaded,

@@ -239,6 +239,8 @@ public final class CompiledRelationship: Sendable {
   public let isTransient: Bool
   /// The effect of deleting the source.
   public let deleteRule: DeleteRule
+  /// The effect of ``deleteRule`` on the members.
+  package let deleteEffect: DeleteEffect
   /// The number of the mutual inverse; nil if there is none.
   public let inverseID: Int?
   /// The number of a one-sided inverse: changes of this relationship change the inverse, but not the reverse, and both are stored
@@ -260,6 +262,7 @@ public final class CompiledRelationship: Sendable {
     isOptional = relationshipDescription.isOptional
     isTransient = relationshipDescription.isTransient
     deleteRule = relationshipDescription.deleteRule
+    deleteEffect = deleteRule.effect
     self.inverseID = inverseID
     self.followedInverseID = followedInverseID
   }

@@ -81,4 +81,49 @@ public enum DeleteRule: String, Sendable, Hashable, CaseIterable {
   case deny = "Deny"
   /// Leaves the destination objects unchanged, which may then refer to a missing object.
   case noAction = "No Action"
+
+  /// The effect of the rule. Saves, batches, undo, conflicts and the model's validation read the effect, not the rule.
+  package var effect: DeleteEffect {
+    switch self {
+    case .nullify: .removesReferences
+    case .cascade: .deletesMembers
+    case .deny: .forbidsDeletion
+    case .noAction: .leavesMembers
+    }
+  }
+
+  /// The number of the rule in Core Data: of `NSDeleteRule`, and in compiled models.
+  package var coreDataNumber: UInt {
+    switch self {
+    case .noAction: 0
+    case .nullify: 1
+    case .cascade: 2
+    case .deny: 3
+    }
+  }
+
+  /// Creates the rule with a number of Core Data; nil if there is none.
+  package init?(coreDataNumber number: UInt) {
+    guard let rule = Self.allCases.first(where: { $0.coreDataNumber == number }) else { return nil }
+    self = rule
+  }
+}
+
+/// The effect of deleting an object on the members of one of its relationships. ``DeleteRule/effect`` is the only place that maps rules
+/// to effects.
+package enum DeleteEffect: Sendable, Hashable {
+  /// Members lose their references to the object.
+  case removesReferences
+  /// Members are deleted too.
+  case deletesMembers
+  /// The deletion fails while there are members that are not deleted too.
+  case forbidsDeletion
+  /// Members are left unchanged, and may refer to a missing object.
+  case leavesMembers
+
+  /// Whether the deletion removes the object from its members' inverse, so that no other change has to.
+  package var removesLinks: Bool { self == .removesReferences || self == .deletesMembers }
+
+  /// Whether no reference to the object remains after the deletion.
+  package var leavesNoReferences: Bool { self != .leavesMembers }
 }

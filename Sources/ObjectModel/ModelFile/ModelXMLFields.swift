@@ -210,8 +210,10 @@ extension ModelXMLField where Description == RelationshipDescription {
       $0.deleteRule.rawValue
     } take: { (relationship: inout RelationshipDescription, text) throws(XMLValueProblem) in
       guard let rule = DeleteRule(rawValue: text) else {
-        let close = SimilarName.of(text, among: DeleteRule.allCases.map(\.rawValue)).map { "; did you mean '\($0)'?" } ?? ""
-        throw XMLValueProblem(reason: "'deletionRule' must be Nullify, Cascade, Deny or No Action\(close)")
+        let names = DeleteRule.allCases.map(\.rawValue)
+        let close = SimilarName.of(text, among: names).map { "; did you mean '\($0)'?" } ?? ""
+        throw XMLValueProblem(
+          reason: "'deletionRule' must be \(names.dropLast().joined(separator: ", ")) or \(names.last ?? "")\(close)")
       }
       relationship.deleteRule = rule
     },

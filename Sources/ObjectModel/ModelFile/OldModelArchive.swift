@@ -127,8 +127,7 @@ struct OldModelArchive {
       node.attributes["minCount"] = archive.number(settings["XD_PRK_minCount"]).map { "\($0)" }
       node.attributes["maxCount"] = "1"
     }
-    let rules: [DeleteRule] = [.noAction, .nullify, .cascade, .deny]
-    let rule = archive.number(settings["XD_PRK_deleteRule"]).flatMap { rules.indices.contains($0) ? rules[$0] : nil }
+    let rule = archive.number(settings["XD_PRK_deleteRule"]).flatMap(UInt.init(exactly:)).flatMap(DeleteRule.init(coreDataNumber:))
     node.attributes["deletionRule"] = (rule ?? .nullify).rawValue
     node.attributes["destinationEntity"] = name(of: settings["XD_PRK_destination"])
     if let inverse = name(of: settings["XD_PRK_inverseRelationship"]) {

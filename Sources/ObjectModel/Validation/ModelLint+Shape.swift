@@ -109,7 +109,9 @@ extension ModelLint {
     var edges: [String: [(name: String, destination: String)]] = [:]
     for entity in model.entities {
       for relationship in entity.relationships
-      where relationship.deleteRule == .cascade && relationship.destinationEntityName != entity.name && !relationship.isTransient {
+      where relationship.deleteRule.effect == .deletesMembers && relationship.destinationEntityName != entity.name
+        && !relationship.isTransient
+      {
         edges[entity.name, default: []].append((relationship.name, relationship.destinationEntityName))
       }
     }

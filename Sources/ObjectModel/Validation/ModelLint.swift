@@ -20,16 +20,18 @@ public enum ModelLint {
           continue
         }
         guard let inverse = Self.relationship(inverseName, of: relationship.destinationEntityName, byName) else { continue }
-        if relationship.deleteRule == .nullify, !inverse.isOptional, !inverse.isToMany {
+        if relationship.deleteRule.effect == .removesReferences, !inverse.isOptional, !inverse.isToMany {
           report(
             relationship.name,
             "deleting an object leaves '\(relationship.destinationEntityName).\(inverseName)', which is required, empty, so the deletion cannot be "
               + "saved; use Cascade or Deny, or make the inverse optional")
         }
-        if relationship.deleteRule == .noAction {
-          report(relationship.name, "the delete rule No Action leaves references to deleted objects; use Nullify")
+        if !relationship.deleteRule.effect.leavesNoReferences {
+          report(relationship.name, "the delete rule \(relationship.deleteRule.rawValue) leaves references to deleted objects; use Nullify")
         }
-        if relationship.deleteRule == .cascade, inverse.deleteRule == .cascade, relationship.isToMany, inverse.isToMany {
+        if relationship.deleteRule.effect == .deletesMembers, inverse.deleteRule.effect == .deletesMembers, relationship.isToMany,
+          inverse.isToMany
+        {
           report(relationship.name, "both sides cascade, so deleting one object deletes all connected objects; use Nullify on one side")
         }
       }

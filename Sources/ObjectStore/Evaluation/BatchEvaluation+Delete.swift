@@ -10,7 +10,7 @@ extension BatchEvaluation {
     var objectsToDelete = Set(waiting)
     // Iterative, because long cascades would overflow the stack.
     while let object = waiting.popLast() {
-      for relationship in model.entities[object.entity].relationships where relationship.deleteRule == .cascade {
+      for relationship in model.entities[object.entity].relationships where relationship.deleteEffect == .deletesMembers {
         for other in try destinations(of: object, relationship, resolver)
         where try row(other) != nil && objectsToDelete.insert(other).inserted {
           waiting.append(other)
@@ -74,7 +74,7 @@ extension BatchEvaluation {
   private func checkDenyRules<Resolver: ObjectResolver<ObjectReference>>(
     _ objectsToDelete: Set<ObjectReference>, resolver: Resolver, row: (ObjectReference) throws -> RowImage?
   ) throws {
-    for relationship in model.relationships where relationship.deleteRule == .deny {
+    for relationship in model.relationships where relationship.deleteEffect == .forbidsDeletion {
       let sources = model.entities[relationship.sourceEntity].subtree
       let denying = try objectsToDelete.filter { object in
         try sources.contains(object.entity)
@@ -101,7 +101,7 @@ extension CompiledModel {
   package var nullifiedRelationships: [NullifiedRelationship] {
     let mutual = relationships.compactMap { relationship -> NullifiedRelationship? in
       guard !relationship.isToMany, !relationship.isTransient, let inverse = inverse(of: relationship), !inverse.isTransient,
-        inverse.deleteRule != .noAction
+        inverse.deleteEffect.leavesNoReferences
       else { return nil }
       return NullifiedRelationship(relationship: relationship, leading: inverse, isMutual: true)
     }
@@ -109,7 +109,7 @@ extension CompiledModel {
     // If the inverse does not name the relationship as its own inverse, it is nullified from the side that names it, as in a save.
     let oneSided = relationships.compactMap { leading -> NullifiedRelationship? in
       guard let inverse = followedInverse(of: leading), !leading.isTransient, !inverse.isTransient, !inverse.isToMany,
-        leading.deleteRule != .noAction, !released.contains(inverse.id)
+        leading.deleteEffect.leavesNoReferences, !released.contains(inverse.id)
       else { return nil }
       return NullifiedRelationship(relationship: inverse, leading: leading, isMutual: false)
     }

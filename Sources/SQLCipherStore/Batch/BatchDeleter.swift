@@ -107,7 +107,7 @@ struct BatchDeleter {
 
   private func cascades(from source: Int) -> [Cascade] {
     schema.model.relationships.compactMap { relationship in
-      guard relationship.deleteRule == .cascade, !relationship.isTransient,
+      guard relationship.deleteEffect == .deletesMembers, !relationship.isTransient,
         schema.tableIfStored(relationship.sourceEntity)?.index == source,
         let table = schema.tableIfStored(relationship.destinationEntity)
       else { return nil }
@@ -144,7 +144,7 @@ struct BatchDeleter {
   private func batchTable(_ table: Int) -> BatchTable? { toDelete.contains(table) ? .toDelete(table) : nil }
 
   private func checkDenyRules() throws {
-    for relationship in schema.model.relationships where relationship.deleteRule == .deny && !relationship.isTransient {
+    for relationship in schema.model.relationships where relationship.deleteEffect == .forbidsDeletion && !relationship.isTransient {
       guard let table = schema.tableIfStored(relationship.sourceEntity), toDelete.contains(table.index),
         let other = schema.tableIfStored(relationship.destinationEntity)
       else { continue }

@@ -44,11 +44,11 @@ struct SchemaGenerator {
 
   /// Returns the number of the entity that a to-one column's foreign key references.
   ///
-  /// A column has a foreign key if the model prevents dangling references: it has an inverse, and deleting the destination has a delete
-  /// rule other than no action.
+  /// A column has a foreign key if the model prevents dangling references: it has an inverse, and deleting the destination leaves no
+  /// references to it.
   static func parent(of slot: CompiledSlot, in model: CompiledModel) -> Int? {
     guard let relationship = slot.relationship, let inverse = model.inverse(of: relationship), !inverse.isTransient,
-      inverse.deleteRule != .noAction
+      inverse.deleteEffect.leavesNoReferences
     else { return nil }
     return relationship.destinationEntity
   }

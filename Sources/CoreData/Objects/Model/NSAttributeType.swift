@@ -101,22 +101,7 @@ public enum NSDeleteRule: UInt, Sendable {
   /// The deletion is denied while there are any objects.
   case denyDeleteRule
 
-  init(_ rule: DeleteRule) {
-    self =
-      switch rule {
-      case .noAction: .noActionDeleteRule
-      case .nullify: .nullifyDeleteRule
-      case .cascade: .cascadeDeleteRule
-      case .deny: .denyDeleteRule
-      }
-  }
+  init(_ rule: DeleteRule) { self = Self(rawValue: rule.coreDataNumber) ?? .nullifyDeleteRule }
 
-  var rule: DeleteRule {
-    switch self {
-    case .noActionDeleteRule: .noAction
-    case .nullifyDeleteRule: .nullify
-    case .cascadeDeleteRule: .cascade
-    case .denyDeleteRule: .deny
-    }
-  }
+  var rule: DeleteRule { DeleteRule(coreDataNumber: rawValue) ?? .nullify }
 }
