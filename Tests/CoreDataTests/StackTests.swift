@@ -112,6 +112,32 @@ final class StackTests: XCTestCase {
     XCTAssertEqual(try context.count(for: NSFetchRequest<NSManagedObject>(entityName: "Thing")), 0)
   }
 
+  func testEveryAttributeTypeAndDeleteRuleIsKeptInModels() throws {
+    let types: [NSAttributeType] = [
+      .undefinedAttributeType, .integer16AttributeType, .integer32AttributeType, .integer64AttributeType, .decimalAttributeType,
+      .doubleAttributeType, .floatAttributeType, .stringAttributeType, .booleanAttributeType, .dateAttributeType, .binaryDataAttributeType,
+      .UUIDAttributeType, .URIAttributeType, .transformableAttributeType,
+    ]
+    let rules: [NSDeleteRule] = [.noActionDeleteRule, .nullifyDeleteRule, .cascadeDeleteRule, .denyDeleteRule]
+    let entity = NSEntityDescription()
+    entity.name = "Box"
+    for (index, type) in types.enumerated() {
+      let attribute = NSAttributeDescription()
+      (attribute.name, attribute.attributeType, attribute.isTransient) = ("a\(index)", type, type == .undefinedAttributeType)
+      entity.properties.append(attribute)
+    }
+    for (index, rule) in rules.enumerated() {
+      let relationship = NSRelationshipDescription()
+      (relationship.name, relationship.destinationEntity, relationship.deleteRule) = ("r\(index)", entity, rule)
+      entity.properties.append(relationship)
+    }
+    let model = NSManagedObjectModel()
+    model.entities = [entity]
+    let copy = try XCTUnwrap((model.copy() as? NSManagedObjectModel)?.entitiesByName["Box"])
+    XCTAssertEqual(types.indices.map { copy.attributesByName["a\($0)"]?.attributeType }, types)
+    XCTAssertEqual(rules.indices.map { copy.relationshipsByName["r\($0)"]?.deleteRule }, rules)
+  }
+
   func testDescriptionsAndModelsAreCopied() throws {
     try LibraryStack.with { stack in
       let description = try XCTUnwrap(stack.container.persistentStoreDescriptions.first)

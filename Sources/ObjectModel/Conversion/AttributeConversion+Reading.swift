@@ -78,16 +78,3 @@ private protocol AnyOptionalType {
 extension Optional: AnyOptionalType {
   fileprivate static var wrappedType: Any.Type { Wrapped.self }
 }
-
-extension Slot {
-  /// The value as the Swift type of its storage form; nil if it is null.
-  package var untypedValue: (any Sendable)? {
-    switch self {
-    case .null: nil
-    case .int(let value): value
-    case .real(let value): value
-    case .text(let value): value
-    case .bytes(let value): value
-    }
-  }
-}

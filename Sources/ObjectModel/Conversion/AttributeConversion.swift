@@ -26,7 +26,8 @@ package enum AttributeConversion {
     if attribute.type == .transformable { return try transformed(value, attribute) }
     let traits = attribute.type.traits
     if let number = traits.number, let result = try self.number(value, number, traits) { return result }
-    if let result = traits.slot(of: value) { return result }
+    // A value of any type can be a number that only its content gives a type.
+    if let result = traits.slot(of: traits.swiftType == nil ? number(in: value) ?? value : value) { return result }
     guard traits.resolvedType == .binary, let bytes = value as? [UInt8] else { throw .wrongType }
     return .bytes(Data(bytes))
   }

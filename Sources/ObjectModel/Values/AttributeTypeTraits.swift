@@ -151,7 +151,7 @@ package final class AttributeTypeTraits: Sendable {
     self.expectation = expectation
     self.coreData = coreData
     read = { $0.untypedValue }
-    write = { (AttributeConversion.number(in: $0) ?? $0 as? any AttributeValue)?._slot }
+    write = { ($0 as? any AttributeValue)?._slot }
   }
 
   // MARK: Values

@@ -23,6 +23,17 @@ public enum Slot: Sendable, Hashable {
     return false
   }
 
+  /// The value as the Swift type of its storage form; nil if it is null.
+  package var untypedValue: (any Sendable)? {
+    switch self {
+    case .null: nil
+    case .int(let value): value
+    case .real(let value): value
+    case .text(let value): value
+    case .bytes(let value): value
+    }
+  }
+
   /// Returns whether two values are equal. Text is compared bytewise, as in columns, whereas `String` treats canonically equivalent strings
   /// as equal.
   public static func == (left: Slot, right: Slot) -> Bool {
