@@ -112,6 +112,6 @@
 
   /// Generates the accessors of a property. ``Entity(name:_:)`` adds this macro to properties.
   @attached(accessor)
-  public macro _EntityProperty(_ layout: _EntityLayout?, _ index: Int) =
+  public macro EntityProperty(_ layout: EntityLayout?, _ index: Int) =
     #externalMacro(module: "CipherDataMacros", type: "EntityPropertyMacro")
 #endif

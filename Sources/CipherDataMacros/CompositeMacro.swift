@@ -36,33 +36,33 @@
 
     private static func slots(of shape: EntityShape) -> [DeclSyntax] {
       let reads = shape.properties.map {
-        "self.\($0.identifier) = \(EntityPropertyMacro.read($0, at: "slot + \($0.place)", of: "object."))"
+        "self.\($0.identifier) = \(EntityPropertyMacro.read($0, at: "slot + \($0.place)", of: "object"))"
       }
       let writes = shape.properties.map { EntityPropertyMacro.writePart("self.\($0.identifier)", $0, at: "slot + \($0.place)") }
       let names = shape.properties.map { property in
-        if case .composite = property.kind { return "\(property.type)._partNames.map { \"\(property.name).\" + $0 }" }
+        if case .composite = property.kind { return "\(property.type).partNames.map { \"\(property.name).\" + $0 }" }
         return "[\"\(property.name)\"]"
       }
       return [
         """
         /// Reads the parts from the slots of an object.
-        \(raw: shape.access)nonisolated init(_of object: ManagedObject, at slot: Int) {
+        \(raw: shape.access)nonisolated init(of object: ManagedObject, at slot: Int) {
           \(raw: reads.joined(separator: "\n  "))
         }
         """,
         """
         /// Writes changed parts to the slots of an object.
-        \(raw: shape.access)nonisolated func _write(to object: ManagedObject, at slot: Int) {
+        \(raw: shape.access)nonisolated func write(to object: ManagedObject, at slot: Int) {
           \(raw: writes.joined(separator: "\n  "))
         }
         """,
         """
         /// The number of slots of the parts.
-        \(raw: shape.access)nonisolated static var _slotCount: Int { \(raw: shape.slotCount) }
+        \(raw: shape.access)nonisolated static var slotCount: Int { \(raw: shape.slotCount) }
         """,
         """
         /// The names of the parts, by slot.
-        \(raw: shape.access)nonisolated static var _partNames: [String] { [\(raw: names.joined(separator: ", "))].flatMap { $0 } }
+        \(raw: shape.access)nonisolated static var partNames: [String] { [\(raw: names.joined(separator: ", "))].flatMap { $0 } }
         """,
       ]
     }
@@ -76,23 +76,23 @@
       return [
         """
         /// The name of the kind.
-        \(raw: shape.access)nonisolated static var _declaredCompositeName: String { \(raw: options.name) }
+        \(raw: shape.access)nonisolated static var declaredCompositeName: String { \(raw: options.name) }
         """,
         """
         /// The kind with its parts.
         \(raw: shape.access)nonisolated static var compositeDescription: CompositeDescription {
-          var declaration = _EntityDeclaration(composite: \(raw: options.name))
+          var declaration = EntityDeclaration(composite: \(raw: options.name))
           \(raw: lines)
           return declaration.compositeDescription(\(raw: options.arguments.joined(separator: ", ")))
         }
         """,
         """
         /// The structs of the parts that are composites themselves.
-        \(raw: shape.access)nonisolated static var _relatedComposites: [any EntityComposite.Type] { [\(raw: composites.joined(separator: ", "))] }
+        \(raw: shape.access)nonisolated static var relatedComposites: [any EntityComposite.Type] { [\(raw: composites.joined(separator: ", "))] }
         """,
         """
         /// Adds the parts to a table.
-        \(raw: shape.access)nonisolated static func _addKeyPaths(to names: inout _KeyPathNames) {
+        \(raw: shape.access)nonisolated static func addKeyPaths(to names: inout KeyPathNames) {
           \(raw: paths.joined(separator: "\n  "))
         }
         """,

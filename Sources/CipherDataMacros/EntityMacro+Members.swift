@@ -12,27 +12,36 @@
       properties.filter(\.isToMany).flatMap { property -> [DeclSyntax] in
         guard case .toMany(let isOrdered) = property.kind else { return [] }
         let (suffix, type) = (Self.capitalized(property.name), property.type)
-        let at = "at: \(base("toMany"))\(property.place)"
+        let at = "at: \(base("toMany"))\(property.place), of: self"
         let modifier = Self.modifier(property.setterAccess ?? property.access)
         var functions: [(name: String, rest: String)] = [
-          ("addTo\(suffix)", "(_ value: \(type)) { _addToToMany(value, \(at)) }"),
-          ("addTo\(suffix)", "(_ values: \(property.declaredType)) { for value in values { _addToToMany(value, \(at)) } }"),
-          ("removeFrom\(suffix)", "(_ value: \(type)) { _removeFromToMany(value, \(at)) }"),
-          ("removeFrom\(suffix)", "(_ values: \(property.declaredType)) { for value in values { _removeFromToMany(value, \(at)) } }"),
+          ("addTo\(suffix)", "(_ value: \(type)) { GeneratedCode.addToToMany(value, \(at)) }"),
+          ("addTo\(suffix)", "(_ values: \(property.declaredType)) { for value in values { GeneratedCode.addToToMany(value, \(at)) } }"),
+          ("removeFrom\(suffix)", "(_ value: \(type)) { GeneratedCode.removeFromToMany(value, \(at)) }"),
+          (
+            "removeFrom\(suffix)",
+            "(_ values: \(property.declaredType)) { for value in values { GeneratedCode.removeFromToMany(value, \(at)) } }"
+          ),
         ]
         if isOrdered {
           functions += [
-            ("insertInto\(suffix)", "(_ value: \(type), at position: Int) { _insertIntoToMany(value, position: position, \(at)) }"),
-            ("insertInto\(suffix)", "(_ values: [\(type)], at position: Int) { _insertIntoToMany(values, position: position, \(at)) }"),
-            ("removeFrom\(suffix)", "(at position: Int) { _removeFromToMany(position: position, \(at)) }"),
-            ("removeFrom\(suffix)", "(at positions: some Sequence<Int>) { _removeFromToMany(positions: positions, \(at)) }"),
+            (
+              "insertInto\(suffix)",
+              "(_ value: \(type), at position: Int) { GeneratedCode.insertIntoToMany(value, position: position, \(at)) }"
+            ),
+            (
+              "insertInto\(suffix)",
+              "(_ values: [\(type)], at position: Int) { GeneratedCode.insertIntoToMany(values, position: position, \(at)) }"
+            ),
+            ("removeFrom\(suffix)", "(at position: Int) { GeneratedCode.removeFromToMany(position: position, \(at)) }"),
+            ("removeFrom\(suffix)", "(at positions: some Sequence<Int>) { GeneratedCode.removeFromToMany(positions: positions, \(at)) }"),
             (
               "replace\(suffix)",
-              "(at position: Int, with value: \(type)) { _replaceInToMany(position: position, with: value, \(at)) }"
+              "(at position: Int, with value: \(type)) { GeneratedCode.replaceInToMany(position: position, with: value, \(at)) }"
             ),
             (
               "replace\(suffix)",
-              "(at positions: Range<Int>, with values: [\(type)]) { _replaceInToMany(positions, with: values, \(at)) }"
+              "(at positions: Range<Int>, with values: [\(type)]) { GeneratedCode.replaceInToMany(positions, with: values, \(at)) }"
             ),
           ]
         }
@@ -57,8 +66,8 @@
         return """
           /// The value of `\(raw: property.name)`, read and written in chunks.
           \(raw: Self.modifier(property.setterAccess ?? property.access))nonisolated final var \(raw: name): ExternalData? {
-            get { _externalData(at: \(raw: place)) }
-            set { _setExternalData(newValue, at: \(raw: place)) }
+            get { GeneratedCode.externalData(at: \(raw: place), of: self) }
+            set { GeneratedCode.setExternalData(newValue, at: \(raw: place), of: self) }
           }
           """
       }

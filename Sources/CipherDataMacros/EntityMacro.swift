@@ -35,33 +35,33 @@
       return [
         """
         /// Where the properties of classes below begin.
-        \(raw: access)nonisolated static var \(raw: EntityShape.layoutName(shape.typeName)): _EntityLayout {
-          _EntityLayout(\(raw: layout)slots: \(raw: shape.slotCount), toMany: \(raw: shape.toManyCount))
+        \(raw: access)nonisolated static var \(raw: EntityShape.layoutName(shape.typeName)): EntityLayout {
+          EntityLayout(\(raw: layout)slots: \(raw: shape.slotCount), toMany: \(raw: shape.toManyCount))
         }
         """,
         """
         /// The name of the entity.
-        \(raw: member(access, superclass))var _declaredEntityName: String { \(raw: name) }
+        \(raw: member(access, superclass))var declaredEntityName: String { \(raw: name) }
         """,
         """
         /// The entity.
         \(raw: member(access, superclass))var entityDescription: EntityDescription {
-          \(raw: shape.properties.isEmpty ? "let" : "var") declaration = _EntityDeclaration(\(raw: head))
+          \(raw: shape.properties.isEmpty ? "let" : "var") declaration = EntityDeclaration(\(raw: head))
           \(raw: lines)
           return declaration.entityDescription
         }
         """,
         """
         /// The classes that relationships and fetched properties lead to.
-        \(raw: member(access, superclass))var _relatedClasses: [any EntityClass.Type] { [\(raw: related.joined(separator: ", "))] }
+        \(raw: member(access, superclass))var relatedClasses: [any EntityClass.Type] { [\(raw: related.joined(separator: ", "))] }
         """,
         """
         /// The structs of the composite attributes.
-        \(raw: member(access, superclass))var _relatedComposites: [any EntityComposite.Type] { [\(raw: composites.joined(separator: ", "))] }
+        \(raw: member(access, superclass))var relatedComposites: [any EntityComposite.Type] { [\(raw: composites.joined(separator: ", "))] }
         """,
         """
         /// Adds the properties to a table.
-        \(raw: member(access, superclass))func _addKeyPaths(to names: inout _KeyPathNames) {
+        \(raw: member(access, superclass))func addKeyPaths(to names: inout KeyPathNames) {
           \(raw: EntityShape.pathsName(shape.typeName))(of: \(raw: shape.typeName).self, to: &names)
           names.addIdentity(\\\(raw: shape.typeName).id, \\\(raw: shape.typeName)?.?.id)
         }
@@ -69,7 +69,7 @@
         """
         /// Adds the properties of the class to a table, as those of a class below.
         \(raw: access)nonisolated static func \(raw: EntityShape.pathsName(shape.typeName))<Object: \(raw: shape.typeName)>(
-          of type: Object.Type, to names: inout _KeyPathNames
+          of type: Object.Type, to names: inout KeyPathNames
         ) {
           \(raw: paths(of: shape).joined(separator: "\n  "))
         }
@@ -120,7 +120,7 @@
         let property = shape.properties.first(where: { $0.identifier == identifier })
       else { return [] }
       let layout = shape.superclass.map { "\($0).\(EntityShape.layoutName($0))" } ?? "nil"
-      return ["@_EntityProperty(\(raw: layout), \(raw: property.place))"]
+      return ["@EntityProperty(\(raw: layout), \(raw: property.place))"]
     }
 
     static func expansion(

@@ -29,7 +29,7 @@
     }
   }
 
-  /// `@_EntityProperty`: generates the accessors of a property.
+  /// `@EntityProperty`: generates the accessors of a property.
   struct EntityPropertyMacro: AccessorMacro {
     static func expansion(
       of node: AttributeSyntax, providingAccessorsOf declaration: some DeclSyntaxProtocol, in context: some MacroExpansionContext
@@ -51,38 +51,45 @@
 
     /// Returns an expression that reads a property.
     ///
-    /// - Parameter object: The object followed by a dot; empty for `self`.
-    static func read(_ property: PropertyShape, at place: String, of object: String = "") -> String {
-      switch property.kind {
-      case .value where property.isOptional: return "\(object)_optionalEntityValue(\(place))"
-      case .value: return "\(object)_entityValue(\(place)\(property.initial.map { ", initial: \($0)" } ?? ""))"
-      case .transformed, .untyped:
-        let initial = property.isOptional ? nil : property.initial
-        return "\(object)_transformed(\(place), as: (\(property.type)).self)" + (initial.map { " ?? \($0)" } ?? "")
-      case .composite: return "\(object)\(property.isOptional ? "_optionalComposite" : "_composite")(\(place))"
-      case .toOne: return "\(object)_toOne(\(place))"
-      case .toMany(let isOrdered): return "\(object)\(isOrdered ? "_toManyArray" : "_toManySet")(\(place))"
-      case .fetched: return "\(object)_fetchedProperty(\"\(property.name)\")"
-      }
+    /// - Parameter object: An expression for the object.
+    static func read(_ property: PropertyShape, at place: String, of object: String = "self") -> String {
+      let arguments = "at: \(place), of: \(object)"
+      let call =
+        switch property.kind {
+        case .value where property.isOptional: "optionalValue(\(arguments))"
+        case .value: "value(\(arguments)\(property.initial.map { ", initial: \($0)" } ?? ""))"
+        case .transformed, .untyped:
+          "transformed(\(arguments), as: (\(property.type)).self)"
+            + (property.isOptional ? "" : property.initial.map { " ?? \($0)" } ?? "")
+        case .composite: "\(property.isOptional ? "optionalComposite" : "composite")(\(arguments))"
+        case .toOne: "toOne(\(arguments))"
+        case .toMany(let isOrdered): "\(isOrdered ? "toManyArray" : "toManySet")(\(arguments))"
+        case .fetched: "fetchedProperty(\"\(property.name)\", of: \(object))"
+        }
+      return "GeneratedCode.\(call)"
     }
 
     private static func write(_ value: String, _ property: PropertyShape, at place: String) -> String {
-      switch property.kind {
-      case .value, .fetched: "_setEntityValue(\(value), at: \(place))"
-      case .transformed, .untyped: "_setTransformed(\(value), at: \(place))"
-      case .composite: "_setComposite(\(value), at: \(place))"
-      case .toOne: "_setToOne(\(value), at: \(place))"
-      case .toMany: "_setToMany(Array(\(value)) as [ManagedObject], at: \(place))"
-      }
+      let (function, value) =
+        switch property.kind {
+        case .value, .fetched: ("setOptionalValue", value)
+        case .transformed, .untyped: ("setTransformed", value)
+        case .composite: ("setComposite", value)
+        case .toOne: ("setToOne", value)
+        case .toMany: ("setToMany", "Array(\(value)) as [ManagedObject]")
+        }
+      return "GeneratedCode.\(function)(\(value), at: \(place), of: self)"
     }
 
     /// Returns a statement that writes a part of a composite.
     static func writePart(_ value: String, _ property: PropertyShape, at place: String) -> String {
-      switch property.kind {
-      case .composite: "object._setComposite(\(value), at: \(place))"
-      case .transformed, .untyped: "object._setTransformedPart(\(value), at: \(place))"
-      default: "object._setEntityPart(\(value), at: \(place))"
-      }
+      let function =
+        switch property.kind {
+        case .composite: "setComposite"
+        case .transformed, .untyped: "setTransformedPart"
+        default: "setPart"
+        }
+      return "GeneratedCode.\(function)(\(value), at: \(place), of: object)"
     }
   }
 #endif

@@ -15,7 +15,7 @@
 @_exported import class ObjectContext.ManagedObject
 @_exported import struct ObjectContext.ManagedObjectSeed
 @_exported import struct ObjectContext.SnapshotEvents
-@_exported import struct ObjectContext._KeyPathNames
+@_exported import struct ObjectContext.KeyPathNames
 @_exported import struct ObjectModel.ManagedObjectID
 // The types of store keys.
 @_exported import class StoreKeys.SecretBytes

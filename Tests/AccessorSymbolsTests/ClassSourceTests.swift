@@ -36,9 +36,9 @@ final class ClassSourceTests: XCTestCase {
     ]
     let text = EntityClassSource(ManagedObjectModel(entities: [entity])).implementation
     let key = "`_key_Shelf_in`"
-    XCTAssertTrue(text.contains("private let \(key) = _ManagedKey(\"in\")\n"), text)
+    XCTAssertTrue(text.contains("private let \(key) = ManagedKey(\"in\")\n"), text)
     XCTAssertTrue(
-      text.contains("  public var `in`: String? { get { _managedValue(\(key)) } set { _setManagedValue(newValue, \(key)) } }\n"), text)
+      text.contains("  public var `in`: String? { get { managedValue(\(key)) } set { setManagedValue(newValue, \(key)) } }\n"), text)
     XCTAssertFalse(text.contains("@NSManaged public var"), text)
     XCTAssertTrue(text.contains("@NSManaged public func addToBooks(_ value: Shelf)\n"), text)
   }

@@ -85,8 +85,8 @@ final class EmissionTests: XCTestCase {
     let module = ScannedModule(name: "M", sources: [ScannedSource(text, file: "M.xcdatamodeld", hasOwnAccessors: true)])
     let written = AccessorSource(ManagedAccessors(of: module), of: module).text
     XCTAssertTrue(written.contains("names.add("), written)
-    XCTAssertTrue(written.contains("_managedAdd("), written)
-    XCTAssertFalse(written.contains("_managedValue("), written)
+    XCTAssertTrue(written.contains("managedAdd("), written)
+    XCTAssertFalse(written.contains("managedValue("), written)
   }
 
   func testConditionalMistakesAreErrorsWhereTheConditionHolds() throws {
@@ -134,6 +134,7 @@ final class EmissionTests: XCTestCase {
     ]
     let module = ScannedModule(name: "M", sources: sources)
     let lines = AccessorSource(ManagedAccessors(of: module), of: module).text.split(separator: "\n").filter { !$0.hasPrefix("//") }
-    XCTAssertEqual(lines.prefix(6), ["import CoreData", "import Foundation", "import A", "#if X", "@testable import B", "#endif"])
+    XCTAssertEqual(
+      lines.prefix(6), ["@_spi(Generated) import CoreData", "import Foundation", "import A", "#if X", "@testable import B", "#endif"])
   }
 }

@@ -74,7 +74,7 @@ final class ImportRuleTests: XCTestCase {
     let types = [
       "public import Foundation", "import class ObjectContext.ManagedObject", "import struct ObjectContext.ManagedObjectSeed",
       "import struct ObjectContext.SnapshotEvents",
-      "import struct ObjectContext._KeyPathNames", "import struct ObjectModel.ManagedObjectID", "import class StoreKeys.SecretBytes",
+      "import struct ObjectContext.KeyPathNames", "import struct ObjectModel.ManagedObjectID", "import class StoreKeys.SecretBytes",
       "import enum StoreKeys.StoreKey",
     ]
     for (file, text) in Repository.sources where !file.hasPrefix("Sources/CipherData/") && !file.hasPrefix("Sources/CipherDataEngine/") {

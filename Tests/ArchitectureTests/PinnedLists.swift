@@ -11,7 +11,7 @@ struct PinnedList {
 }
 
 enum PinnedLists {
-  static var all: [PinnedList] { get throws { try publicInterfaces + [hiddenTypes, uncheckedUses] } }
+  static var all: [PinnedList] { get throws { try publicInterfaces + [hiddenTypes, generatedCode, uncheckedUses] } }
 
   /// Modules that users do not import: tools, macros and their components.
   private static let internalModules: Set<String> = [
@@ -31,6 +31,22 @@ enum PinnedLists {
           path: "Documentation/API/\(module).txt", heading: ["The public declarations of \(module). Written by Scripts/api-baseline."],
           lines: lines)
       }
+    }
+  }
+
+  /// The declarations of all modules that only generated code and the library's modules see.
+  static var generatedCode: PinnedList {
+    get throws {
+      let lines = try Repository.folders(in: "Sources").filter { !internalModules.contains($0) }.flatMap { module in
+        Repository.sources.filter { $0.file.hasPrefix("Sources/\(module)/") }.flatMap { source in
+          PublicDeclarations(source.text).linesForGeneratedCode.map { "\(module).\($0)" }
+        }
+      }
+      return PinnedList(
+        path: "Documentation/API/Generated.txt",
+        heading: [
+          "The declarations with @_spi(Generated): for generated code and the library's modules. Written by Scripts/api-baseline."
+        ], lines: lines.sorted())
     }
   }
 

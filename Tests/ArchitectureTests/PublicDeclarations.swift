@@ -6,20 +6,24 @@ struct PublicDeclarations {
     /// Whether members without a modifier are public: in public protocols and public extensions, and cases of public enumerations.
     var membersArePublic = false
     var casesArePublic = false
+    /// Whether the type or extension is for generated code only.
+    var isForGeneratedCode = false
   }
 
   private let code: [Character]
   private var index = 0
   private var containers = [Container(path: "")]
+  /// The declarations that applications see.
   private(set) var lines: [String] = []
+  /// The declarations with `@_spi(Generated)`, which only generated code and the library's modules see.
+  private(set) var linesForGeneratedCode: [String] = []
 
-  static func of(_ text: SwiftText) -> [String] {
-    var reader = PublicDeclarations(code: Array(text.code.joined(separator: "\n")))
-    reader.run()
-    return reader.lines
+  init(_ text: SwiftText) {
+    code = Array(text.code.joined(separator: "\n"))
+    run()
   }
 
-  private init(code: [Character]) { self.code = code }
+  static func of(_ text: SwiftText) -> [String] { PublicDeclarations(text).lines }
 
   private mutating func run() {
     while let statement = nextStatement() {
@@ -56,12 +60,13 @@ struct PublicDeclarations {
     let outer = containers[containers.count - 1]
     let isPublic = isPublic(words, in: outer)
     var container = Container(path: outer.path.isEmpty ? name : outer.path + "." + name)
+    container.isForGeneratedCode = isForGeneratedCode(words, in: outer)
     if kind == "extension" {
       container.membersArePublic = isPublic
       // A conformance is public if its type is. The list contains it in any case.
-      if statement.contains(":") { lines.append("\(container.path): \(collapsed(statement))") }
+      if statement.contains(":") { add("\(container.path): \(collapsed(statement))", container.isForGeneratedCode) }
     } else if isPublic {
-      lines.append("\(container.path): \(collapsed(statement))")
+      add("\(container.path): \(collapsed(statement))", container.isForGeneratedCode)
       container.membersArePublic = kind == "protocol"
       container.casesArePublic = kind == "enum"
     }
@@ -81,6 +86,18 @@ struct PublicDeclarations {
     return container.membersArePublic
   }
 
+  private func isForGeneratedCode(_ words: [Substring], in container: Container) -> Bool {
+    container.isForGeneratedCode || words.contains("@_spi(Generated)")
+  }
+
+  private mutating func add(_ line: String, _ isForGeneratedCode: Bool) {
+    if isForGeneratedCode {
+      linesForGeneratedCode.append(line.replacing("@_spi(Generated) ", with: ""))
+    } else {
+      lines.append(line)
+    }
+  }
+
   private mutating func record(_ statement: String, _ words: [Substring], accessors: String?) {
     let container = containers[containers.count - 1]
     let isCase = words.first { !$0.hasPrefix("@") && $0 != "indirect" } == "case"
@@ -91,7 +108,7 @@ struct PublicDeclarations {
     if !text.contains("func "), !isCase, !hasValue, let accessors, words.contains(where: { ["var", "subscript"].contains($0) }) {
       text += " " + accessors
     }
-    lines.append(container.path.isEmpty ? text : "\(container.path): \(text)")
+    add(container.path.isEmpty ? text : "\(container.path): \(text)", isForGeneratedCode(words, in: container))
   }
 
   /// Returns the statement on one line with single spaces. Initial values are omitted unless `keepsValues` is true.

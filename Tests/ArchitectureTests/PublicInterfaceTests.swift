@@ -6,6 +6,44 @@ final class PublicInterfaceTests: XCTestCase {
     for list in try PinnedLists.publicInterfaces { try list.check(hint: "If the change is meant, run Scripts/api-baseline.") }
   }
 
+  func testDeclarationsForGeneratedCodeMatchTheReviewedOnes() throws {
+    try PinnedLists.generatedCode.check(hint: "If the change is meant, run Scripts/api-baseline.")
+  }
+
+  func testNoPublicNameBeginsWithAnUnderscore() throws {
+    // Requirements of protocols of the standard library.
+    let permitted: Set<Substring> = [
+      "_cVarArgEncoding", "_cVarArgObject", "_CVarArgObject", "_rawHashValue", "_disfavoredOverload", "_optimize", "__always",
+    ]
+    for line in try (PinnedLists.publicInterfaces + [PinnedLists.generatedCode]).flatMap(\.lines) {
+      for name in line.split(whereSeparator: { !$0.isLetter && !$0.isNumber && $0 != "_" }) where name.count > 1 && name.hasPrefix("_") {
+        XCTAssertTrue(permitted.contains(name), line)
+      }
+    }
+  }
+
+  func testDeclarationsForGeneratedCodeAreListedSeparately() {
+    let declarations = PublicDeclarations(
+      SwiftText(
+        """
+        @_spi(Generated) public protocol P {
+          func f()
+        }
+        public struct S {
+          @_spi(Generated) @inlinable public init(of x: Int) {}
+          public func g() {}
+        }
+        @_spi(Generated)
+        extension S: P { public func f() {} }
+        """))
+    XCTAssertEqual(declarations.lines, ["S: public struct S", "S: public func g()"])
+    XCTAssertEqual(
+      declarations.linesForGeneratedCode,
+      [
+        "P: public protocol P", "P: func f()", "S: @inlinable public init(of x: Int)", "S: extension S: P", "S: public func f()",
+      ])
+  }
+
   func testDeclarationsAreReadFromText() {
     let text = SwiftText(
       """

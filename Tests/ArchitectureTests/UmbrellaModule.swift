@@ -26,17 +26,14 @@ struct UmbrellaModule {
     types.keys.reduce(into: []) { $0.formUnion(Self.topLevelTypes(of: $1).subtracting(types[$1] ?? [])) }
   }
 
-  /// The exported public declarations. Conformances without a body are omitted, as are names that begin with an underscore, which
-  /// completion and documentation omit too, and initializers with a label that does.
+  /// The exported public declarations. Cases and conformances are omitted.
   func declarations() -> [String] {
     let hidden = hiddenTypes()
     return modules.flatMap(Self.publicDeclarations(of:)).filter { line in
       let (path, declaration) = Self.parts(line)
       let names = path.split(separator: ".").map(String.init)
       if let first = names.first, hidden.contains(first) { return false }
-      if declaration.contains("extension ") || names.contains(where: { $0.hasPrefix("_") }) { return false }
-      if declaration.firstMatch(of: /init[?]?(<.*>)?[(](.*, )?_[a-z]/) != nil { return false }
-      return !Self.name(declaration).hasPrefix("_")
+      return !declaration.contains("extension ") && !declaration.hasPrefix("case ") && !declaration.hasPrefix("indirect case ")
     }
   }
 

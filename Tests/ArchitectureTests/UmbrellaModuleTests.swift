@@ -2,9 +2,9 @@ import XCTest
 
 /// The two public interfaces: `import CipherData` for applications, and `import CipherDataEngine` for authors of stores.
 final class UmbrellaModuleTests: XCTestCase {
-  /// The maximum number of public declarations in the application's interface; it was 2,526 before the split. A change that increases it
+  /// The maximum number of public declarations in the application's interface, without cases and conformances. A change that increases it
   /// states how applications use the addition. Declarations for other modules of the library are `package`.
-  private static let limit = 2280
+  private static let limit = 2010
 
   func testApplicationImportExportsTheModulesItNeeds() throws {
     let count = try UmbrellaModule(UmbrellaModule.application).declarations().count

@@ -1,6 +1,6 @@
 import Foundation
 import ObjectContext
-import ObjectModel
+@_spi(Generated) import ObjectModel
 import ObjectQuery
 import ObjectStore
 import XCTest
@@ -263,7 +263,7 @@ private struct RandomBatches {
         if relationship.isOrdered ? there != here : Set(there) != Set(here) {
           stale.append("\(log.last ?? ""): \(entity.name).\(relationship.name)")
         }
-        if let node = counted[row.reference], node._toManyCount(relationship.index) != there.count {
+        if let node = counted[row.reference], node.toManyCount(relationship.index) != there.count {
           stale.append("\(log.last ?? ""): count of \(entity.name).\(relationship.name)")
         }
         let members = references.map { labels[$0] ?? "gone" }

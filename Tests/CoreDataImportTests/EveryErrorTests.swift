@@ -2,7 +2,7 @@ import CoreDataImport
 import Foundation
 import ObjectContext
 import ObjectModel
-import ObjectQuery
+@_spi(Generated) import ObjectQuery
 import ObjectStore
 import XCTest
 
@@ -73,7 +73,7 @@ final class EveryErrorTests: XCTestCase {
   private static let issues = [ModelIssue(entityName: "Book", propertyName: "title", reason: "has no type")]
   private static let predicateFormatError = caught { _ = try FetchPredicate(format: "title ==") } as PredicateFormatError
   private static let textQueryError = caught { _ = try TextQuery("(war") } as TextQueryError
-  private static let selectionError = caught { _ = try Int._output(from: "x") } as FetchSelectionError
+  private static let selectionError = caught { _ = try Int.output(from: "x") } as FetchSelectionError
 
   private static func caught<Failure: Error>(_ body: () throws -> Void) -> Failure {
     do { try body() } catch let error as Failure { return error } catch { preconditionFailure("another error: \(error)") }

@@ -73,10 +73,10 @@ final class ModelCodeGenerationTests: XCTestCase {
     let source = try ModelCodeGenerator(contentsOf: url, name: "Shop").source()
     XCTAssertTrue(source.contains("enum ModelVersions {"))
     for line in [
-      "static let all_2: ManagedObjectModelReference = ManagedObjectModelReference(_text: \"<?xml",
-      "static let myShop: ManagedObjectModelReference = ManagedObjectModelReference(_text: \"<?xml",
+      "static let all_2: ManagedObjectModelReference = ManagedObjectModelReference(text: \"<?xml",
+      "static let myShop: ManagedObjectModelReference = ManagedObjectModelReference(text: \"<?xml",
       "static let myShop_2: ManagedObjectModelReference = ManagedObjectModelReference(managedObjectModel)",
-      "static let myShop2: ManagedObjectModelReference = ManagedObjectModelReference(_text: \"<?xml", "customMigrationStages:",
+      "static let myShop2: ManagedObjectModelReference = ManagedObjectModelReference(text: \"<?xml", "customMigrationStages:",
     ] {
       XCTAssertTrue(source.contains(line), line)
     }
@@ -116,7 +116,7 @@ final class ModelCodeGenerationTests: XCTestCase {
     XCTAssertTrue(
       try source(nil, Attribute("x", .string).userInfo("swiftType", "Camera.Snapshot")).contains("struct SnapshotValue: TypedSnapshot"))
     XCTAssertTrue(try source(nil, Attribute("snapshot", .string)).contains("func snapshotValue(including"))
-    XCTAssertTrue(try source(nil, Attribute("_snapshot", .string)).contains("var _snapshotValue: String?"))
+    XCTAssertTrue(try source(nil, Attribute("storage", .string)).contains("var storageValue: String?"))
     let identified = try source(nil, Attribute("id", .transformable).transformed(by: "Odd"))
     XCTAssertTrue(identified.contains("var idValue: (any Sendable)?"), "what has no hash value identifies nothing")
     XCTAssertTrue(try source("Values").contains("struct Values: TypedSnapshot"))
@@ -163,7 +163,7 @@ final class ModelCodeGenerationTests: XCTestCase {
     XCTAssertTrue(
       sources[2].contains("package nonisolated class Item: ManagedObject {\n  /// The attribute `title`.\n  package final var title"))
     XCTAssertTrue(sources[3].contains("\nnonisolated class Item: ManagedObject {\n  /// The attribute `title`.\n  final var title"))
-    XCTAssertTrue(sources[3].contains("\nimport CipherData\nimport Foundation\n"))
+    XCTAssertTrue(sources[3].contains("\n@_spi(Generated) import CipherData\nimport Foundation\n"))
   }
 
   func testModelTextsAreEscapedInGeneratedCode() throws {
@@ -253,11 +253,13 @@ final class ModelCodeGenerationTests: XCTestCase {
       })
     XCTAssertTrue(source.contains("public nonisolated struct AddressValue: SnapshotComposite, Hashable {"))
     XCTAssertTrue(
-      source.contains("public final var a: AddressValue? {\n    get { _optionalComposite(0) }\n    set { _setComposite(newValue, at: 0) }"))
+      source.contains(
+        "public final var a: AddressValue? {\n    get { GeneratedCode.optionalComposite(at: 0, of: self) }\n"
+          + "    set { GeneratedCode.setComposite(newValue, at: 0, of: self) }"))
     XCTAssertTrue(source.contains("public var a: DataValue?"))
     XCTAssertTrue(source.contains("public nonisolated struct _2_of: SnapshotComposite, Hashable {"))
-    XCTAssertTrue(source.contains("public static var _partNames: [String] { [\"a.a.a\"] }"))
-    XCTAssertTrue(source.contains("public static var _partNames: [String] { [\"a.a\"] }"))
+    XCTAssertTrue(source.contains("public static var partNames: [String] { [\"a.a.a\"] }"))
+    XCTAssertTrue(source.contains("public static var partNames: [String] { [\"a.a\"] }"))
   }
 
   func testModelFileImportsModulesForElementDefaults() throws {
@@ -292,9 +294,11 @@ final class ModelCodeGenerationTests: XCTestCase {
       XCTAssertEqual(
         lines,
         [
-          "@inlinable get { _value(0) }", "@inlinable set { _setValue(newValue, at: 0) }",
-          "@inlinable \(modifier) final var sum: Int64? { _optionalValue(2) }",
-          "@inlinable get { _toOne(3) }", "@inlinable set { _setToOne(newValue, at: 3) }",
+          "@inlinable get { GeneratedCode.value(at: 0, of: self) }",
+          "@inlinable set { GeneratedCode.setValue(newValue, at: 0, of: self) }",
+          "@inlinable \(modifier) final var sum: Int64? { GeneratedCode.optionalValue(at: 2, of: self) }",
+          "@inlinable get { GeneratedCode.toOne(at: 3, of: self) }",
+          "@inlinable set { GeneratedCode.setToOne(newValue, at: 3, of: self) }",
         ], access.rawValue)
     }
   }
@@ -308,8 +312,8 @@ final class ModelCodeGenerationTests: XCTestCase {
         Entity("Own", class: ".Own", parent: "Leaf")
       })
     XCTAssertTrue(source.contains("public nonisolated class Leaf: Root {"))
-    XCTAssertTrue(source.contains("public final var b: String? {\n    @inlinable get { _optionalValue(1) }"))
-    XCTAssertTrue(source.contains("public final var c: String? {\n    @inlinable get { _optionalValue(2) }"))
+    XCTAssertTrue(source.contains("public final var b: String? {\n    @inlinable get { GeneratedCode.optionalValue(at: 1, of: self) }"))
+    XCTAssertTrue(source.contains("public final var c: String? {\n    @inlinable get { GeneratedCode.optionalValue(at: 2, of: self) }"))
     XCTAssertFalse(source.contains("class Own"))
     XCTAssertTrue(source.contains("\"Own\": Own.self"))
   }

@@ -111,7 +111,8 @@ final class PluginConfigurationTests: XCTestCase {
     let first = try generate(#"{ "model": "First.xcdatamodel", "access": "internal" }"#)
     XCTAssertEqual(first.status, 0)
     XCTAssertEqual(first.message, "")
-    XCTAssertTrue(first.source.contains("\nimport CipherData\nimport Foundation\n\n") && first.source.contains("class ThingFirst"))
+    XCTAssertTrue(
+      first.source.contains("\n@_spi(Generated) import CipherData\nimport Foundation\n\n") && first.source.contains("class ThingFirst"))
     let date = try FileManager.default.attributesOfItem(atPath: output.path)[.modificationDate] as? Date
 
     let same = try generate(#"{ "models": [ { "model": "First.xcdatamodel", "access": "internal" } ] }"#)
@@ -124,7 +125,7 @@ final class PluginConfigurationTests: XCTestCase {
     XCTAssertEqual(both.status, 0)
     XCTAssertTrue(both.message.contains("CipherDataModel.json:2: warning: the build was planned before Second.xcdatamodel"), both.message)
     XCTAssertTrue(both.source.contains("from the models First, Second."))
-    XCTAssertTrue(both.source.contains("\npublic import CipherData\npublic import Foundation\n\n"))
+    XCTAssertTrue(both.source.contains("\n@_spi(Generated) public import CipherData\npublic import Foundation\n\n"))
     XCTAssertTrue(both.source.contains("\nnonisolated class ThingFirst") && both.source.contains("\npublic nonisolated class ThingSecond"))
 
     for (text, message) in [

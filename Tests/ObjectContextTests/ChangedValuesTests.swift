@@ -1,5 +1,5 @@
 import Foundation
-import ObjectContext
+@_spi(Generated) import ObjectContext
 import ObjectModel
 import ObjectStore
 import XCTest
@@ -112,9 +112,9 @@ final class ChangedValuesTests: XCTestCase {
       book.author = author
       book.pages = 9
       XCTAssertTrue(book.author === author)
-      XCTAssertEqual(book._toOneID(3), author.objectID)
+      XCTAssertEqual(book.toOneID(3), author.objectID)
       try book.managedObjectContext?.save()
-      XCTAssertEqual(book._toOneID(3), author.objectID)
+      XCTAssertEqual(book.toOneID(3), author.objectID)
       XCTAssertEqual(try reread(book, stack).author?.name, "Ada")
     }
   }

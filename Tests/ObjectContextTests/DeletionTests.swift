@@ -99,10 +99,10 @@ final class DeletionTests: XCTestCase {
       let victim = try XCTUnwrap(same.books.first { $0.title == "2" })
       other.delete(victim)
       XCTAssertEqual(Set(same.books.map(\.title)), ["1", "3"])
-      XCTAssertEqual(same._toManyCount(0), 2)
+      XCTAssertEqual(same.toManyCount(0), 2)
       try other.save()
       XCTAssertEqual(Set(same.books.map(\.title)), ["1", "3"])
-      XCTAssertEqual(same._toManyCount(0), 2)
+      XCTAssertEqual(same.toManyCount(0), 2)
       XCTAssertEqual(try same.objectIDs(forRelationshipNamed: "books").count, 2)
     }
   }

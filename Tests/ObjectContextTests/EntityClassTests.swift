@@ -1,5 +1,5 @@
 import Foundation
-import ObjectContext
+@_spi(Generated) import ObjectContext
 import ObjectModel
 import ObjectQuery
 import ObjectStore
@@ -11,27 +11,27 @@ private enum State: Int16, Sendable { case open, done }
 
 private class Item: ManagedObject, EntityClass, TypedManagedObject, FetchKeyPathNaming, Identifiable {
   var title: String {
-    get { _entityValue(0) }
-    set { _setEntityValue(newValue, at: 0) }
+    get { GeneratedCode.value(at: 0, of: self) }
+    set { GeneratedCode.setOptionalValue(newValue, at: 0, of: self) }
   }
   var tags: [String] {
-    get { _entityValue(1, initial: []) }
-    set { _setEntityValue(newValue, at: 1) }
+    get { GeneratedCode.value(at: 1, of: self, initial: []) }
+    set { GeneratedCode.setOptionalValue(newValue, at: 1, of: self) }
   }
   /// A property of the class that the entity does not have.
   var entityNameForTests: String { "Item" }
-  static var _ItemLayout: _EntityLayout { _EntityLayout(slots: 2, toMany: 0) }
-  class var _declaredEntityName: String { "Item" }
+  static var _ItemLayout: EntityLayout { EntityLayout(slots: 2, toMany: 0) }
+  class var declaredEntityName: String { "Item" }
   class var entityDescription: EntityDescription {
-    var declaration = _EntityDeclaration("Item", class: "Item", superclass: nil, .abstract)
+    var declaration = EntityDeclaration("Item", class: "Item", superclass: nil, .abstract)
     declaration.attribute("title", String.self, isOptional: false, .length(1...9), .indexed)
     declaration.attribute("tags", [String].self, isOptional: false, initial: [])
     return declaration.entityDescription
   }
-  class var _relatedClasses: [any EntityClass.Type] { [] }
-  class var _relatedComposites: [any EntityComposite.Type] { [] }
-  class func _addKeyPaths(to names: inout _KeyPathNames) { _addItemPaths(of: Item.self, to: &names) }
-  static func _addItemPaths<Object: Item>(of type: Object.Type, to names: inout _KeyPathNames) {
+  class var relatedClasses: [any EntityClass.Type] { [] }
+  class var relatedComposites: [any EntityComposite.Type] { [] }
+  class func addKeyPaths(to names: inout KeyPathNames) { _addItemPaths(of: Item.self, to: &names) }
+  static func _addItemPaths<Object: Item>(of type: Object.Type, to names: inout KeyPathNames) {
     names.add(\Object.objectID, \Object?.?.objectID, "objectID")
     names.add(\Object.title, \Object?.?.title, "title")
     names.add(\Object.tags, \Object?.?.tags, "tags")
@@ -40,29 +40,29 @@ private class Item: ManagedObject, EntityClass, TypedManagedObject, FetchKeyPath
 
 private final class Job: Item {
   var state: State {
-    get { _entityValue(Item._ItemLayout.slots + 0, initial: .open) }
-    set { _setEntityValue(newValue, at: Item._ItemLayout.slots + 0) }
+    get { GeneratedCode.value(at: Item._ItemLayout.slots + 0, of: self, initial: .open) }
+    set { GeneratedCode.setOptionalValue(newValue, at: Item._ItemLayout.slots + 0, of: self) }
   }
   var cost: Decimal? {
-    get { _optionalEntityValue(Item._ItemLayout.slots + 1) }
-    set { _setEntityValue(newValue, at: Item._ItemLayout.slots + 1) }
+    get { GeneratedCode.optionalValue(at: Item._ItemLayout.slots + 1, of: self) }
+    set { GeneratedCode.setOptionalValue(newValue, at: Item._ItemLayout.slots + 1, of: self) }
   }
   var parent: Job? {
-    get { _toOne(Item._ItemLayout.slots + 2) }
-    set { _setToOne(newValue, at: Item._ItemLayout.slots + 2) }
+    get { GeneratedCode.toOne(at: Item._ItemLayout.slots + 2, of: self) }
+    set { GeneratedCode.setToOne(newValue, at: Item._ItemLayout.slots + 2, of: self) }
   }
   var site: Site? {
-    get { _optionalComposite(Item._ItemLayout.slots + 3) }
-    set { _setComposite(newValue, at: Item._ItemLayout.slots + 3) }
+    get { GeneratedCode.optionalComposite(at: Item._ItemLayout.slots + 3, of: self) }
+    set { GeneratedCode.setComposite(newValue, at: Item._ItemLayout.slots + 3, of: self) }
   }
-  var rivals: [Job] { _fetchedProperty("rivals") }
+  var rivals: [Job] { GeneratedCode.fetchedProperty("rivals", of: self) }
   var parts: Set<Job> {
-    get { _toManySet(Item._ItemLayout.toMany + 0) }
-    set { _setToMany(Array(newValue) as [ManagedObject], at: Item._ItemLayout.toMany + 0) }
+    get { GeneratedCode.toManySet(at: Item._ItemLayout.toMany + 0, of: self) }
+    set { GeneratedCode.setToMany(Array(newValue) as [ManagedObject], at: Item._ItemLayout.toMany + 0, of: self) }
   }
-  override class var _declaredEntityName: String { "Job" }
+  override class var declaredEntityName: String { "Job" }
   override class var entityDescription: EntityDescription {
-    var declaration = _EntityDeclaration("Job", class: "Job", superclass: Item.self)
+    var declaration = EntityDeclaration("Job", class: "Job", superclass: Item.self)
     declaration.attribute("state", State.self, isOptional: false, initial: .open)
     declaration.attribute("cost", Decimal.self, isOptional: true, .range(0...))
     declaration.toOne("parent", Job.self, inverse: "parts")
@@ -71,13 +71,13 @@ private final class Job: Item {
     declaration.fetchedProperty("rivals", Job.self, where: "cost == $FETCH_SOURCE.cost AND SELF != $FETCH_SOURCE", .userInfo("a", "b"))
     return declaration.entityDescription
   }
-  override class var _relatedClasses: [any EntityClass.Type] { [Item.self, Job.self, Job.self] }
-  override class var _relatedComposites: [any EntityComposite.Type] { [Site.self] }
-  override class func _addKeyPaths(to names: inout _KeyPathNames) {
+  override class var relatedClasses: [any EntityClass.Type] { [Item.self, Job.self, Job.self] }
+  override class var relatedComposites: [any EntityComposite.Type] { [Site.self] }
+  override class func addKeyPaths(to names: inout KeyPathNames) {
     _addJobPaths(of: Job.self, to: &names)
     names.addIdentity(\Job.id, \Job?.?.id)
   }
-  static func _addJobPaths<Object: Job>(of type: Object.Type, to names: inout _KeyPathNames) {
+  static func _addJobPaths<Object: Job>(of type: Object.Type, to names: inout KeyPathNames) {
     Item._addItemPaths(of: type, to: &names)
     names.add(\Object.state, \Object?.?.state, "state")
     names.add(\Object.cost, \Object?.?.cost, "cost")
@@ -92,28 +92,28 @@ private struct Spot: EntityComposite, Hashable {
   var state: State?
   var tags: [String]
   init(row: Int, state: State? = nil, tags: [String] = []) { (self.row, self.state, self.tags) = (row, state, tags) }
-  init(_of object: ManagedObject, at slot: Int) {
-    row = object._entityValue(slot)
-    state = object._optionalEntityValue(slot + 1)
-    tags = object._entityValue(slot + 2, initial: [])
+  init(of object: ManagedObject, at slot: Int) {
+    row = GeneratedCode.value(at: slot, of: object)
+    state = GeneratedCode.optionalValue(at: slot + 1, of: object)
+    tags = GeneratedCode.value(at: slot + 2, of: object, initial: [])
   }
-  func _write(to object: ManagedObject, at slot: Int) {
-    object._setEntityPart(row, at: slot)
-    object._setEntityPart(state, at: slot + 1)
-    object._setEntityPart(tags, at: slot + 2)
+  func write(to object: ManagedObject, at slot: Int) {
+    GeneratedCode.setPart(row, at: slot, of: object)
+    GeneratedCode.setPart(state, at: slot + 1, of: object)
+    GeneratedCode.setPart(tags, at: slot + 2, of: object)
   }
-  static var _slotCount: Int { 3 }
-  static var _partNames: [String] { ["row", "state", "tags"] }
-  static var _declaredCompositeName: String { "Spot" }
+  static var slotCount: Int { 3 }
+  static var partNames: [String] { ["row", "state", "tags"] }
+  static var declaredCompositeName: String { "Spot" }
   static var compositeDescription: CompositeDescription {
-    var declaration = _EntityDeclaration(composite: "Spot")
+    var declaration = EntityDeclaration(composite: "Spot")
     declaration.attribute("row", Int.self, isOptional: false, .range(1...))
     declaration.attribute("state", State.self, isOptional: true)
     declaration.attribute("tags", [String].self, isOptional: true)
     return declaration.compositeDescription()
   }
-  static var _relatedComposites: [any EntityComposite.Type] { [] }
-  static func _addKeyPaths(to names: inout _KeyPathNames) {
+  static var relatedComposites: [any EntityComposite.Type] { [] }
+  static func addKeyPaths(to names: inout KeyPathNames) {
     names.add(\Spot.row, \Spot?.?.row, "row")
     names.add(\Spot.state, \Spot?.?.state, "state")
     names.add(\Spot.tags, \Spot?.?.tags, "tags")
@@ -124,25 +124,25 @@ private struct Site: EntityComposite, Hashable {
   var city: String?
   var spot: Spot?
   init(city: String? = nil, spot: Spot? = nil) { (self.city, self.spot) = (city, spot) }
-  init(_of object: ManagedObject, at slot: Int) {
-    city = object._optionalEntityValue(slot)
-    spot = object._optionalComposite(slot + 1)
+  init(of object: ManagedObject, at slot: Int) {
+    city = GeneratedCode.optionalValue(at: slot, of: object)
+    spot = GeneratedCode.optionalComposite(at: slot + 1, of: object)
   }
-  func _write(to object: ManagedObject, at slot: Int) {
-    object._setEntityPart(city, at: slot)
-    object._setComposite(spot, at: slot + 1)
+  func write(to object: ManagedObject, at slot: Int) {
+    GeneratedCode.setPart(city, at: slot, of: object)
+    GeneratedCode.setComposite(spot, at: slot + 1, of: object)
   }
-  static var _slotCount: Int { 1 + Spot._slotCount }
-  static var _partNames: [String] { ["city"] + Spot._partNames.map { "spot." + $0 } }
-  static var _declaredCompositeName: String { "Site" }
+  static var slotCount: Int { 1 + Spot.slotCount }
+  static var partNames: [String] { ["city"] + Spot.partNames.map { "spot." + $0 } }
+  static var declaredCompositeName: String { "Site" }
   static var compositeDescription: CompositeDescription {
-    var declaration = _EntityDeclaration(composite: "Site")
+    var declaration = EntityDeclaration(composite: "Site")
     declaration.attribute("city", String.self, isOptional: true)
     declaration.composite("spot", Spot.self, isOptional: true)
     return declaration.compositeDescription(.userInfo("kind", "inner"))
   }
-  static var _relatedComposites: [any EntityComposite.Type] { [Spot.self] }
-  static func _addKeyPaths(to names: inout _KeyPathNames) {
+  static var relatedComposites: [any EntityComposite.Type] { [Spot.self] }
+  static func addKeyPaths(to names: inout KeyPathNames) {
     names.add(\Site.city, \Site?.?.city, "city")
     names.add(\Site.spot, \Site?.?.spot, "spot")
   }
@@ -181,7 +181,7 @@ final class EntityClassTests: XCTestCase {
   }
 
   func testDerivedAttributeOfAClassCanHaveAFilter() {
-    var declaration = _EntityDeclaration("Job", class: "Job", superclass: nil)
+    var declaration = EntityDeclaration("Job", class: "Job", superclass: nil)
     declaration.attribute("cheap", Int64.self, isOptional: true, .derived("parts.@count", where: "cost < 10"))
     declaration.attribute("all", Int64.self, isOptional: true, .derived("parts.@count"))
     let attributes = declaration.entityDescription.attributes

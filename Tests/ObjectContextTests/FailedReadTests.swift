@@ -1,5 +1,5 @@
 import Foundation
-import ObjectContext
+@_spi(Generated) import ObjectContext
 import ObjectModel
 import ObjectQuery
 import ObjectStore
@@ -49,12 +49,12 @@ final class FailedReadTests: XCTestCase {
 
   private enum Mood: String { case glad, sad }
   private struct Home: CompositeValue {
-    static let _slotCount = 1
-    static let _partNames = ["city"]
-    static let _classTable = ManagedObjectClasses()
+    static let slotCount = 1
+    static let partNames = ["city"]
+    static let classTable = ManagedObjectClasses()
     var city: String?
-    init(_of object: ManagedObject, at slot: Int) { city = object._optionalValue(slot) }
-    func _write(to object: ManagedObject, at slot: Int) { object._setPart(city, at: slot) }
+    init(of object: ManagedObject, at slot: Int) { city = object.optionalValue(slot) }
+    func write(to object: ManagedObject, at slot: Int) { object.setPart(city, at: slot) }
   }
 
   private static let model = ManagedObjectModel {
@@ -89,33 +89,33 @@ final class FailedReadTests: XCTestCase {
     let (tags, home, friend) = (try slot("tags", model), try slot("home", model), try slot("friend", model))
     let (admirers, parts) = (try slot("admirers", model), try slot("parts", model))
     var list: [(String, (ManagedObject) throws -> Void)] = [
-      ("_value", { _ = $0._value(name, as: String.self) }),
-      ("_optionalValue", { _ = $0._optionalValue(level, as: Int32.self) }),
-      ("_rawValue", { _ = $0._rawValue(mood, of: String.self, as: Mood.self) }),
-      ("_rawValue integer", { _ = $0._rawValue(level, integer: Level.self) }),
-      ("_transformed", { _ = $0._transformed(tags, as: [String].self) }),
-      ("_composite", { _ = $0._composite(home, as: Home.self) }),
-      ("_optionalComposite", { _ = $0._optionalComposite(home, as: Home.self) }),
-      ("_entityValue", { let _: String = $0._entityValue(name) }),
-      ("_entityValue of an enumeration", { _ = $0._entityValue(mood, initial: Mood.sad) }),
-      ("_entityValue of a Codable", { let _: [String] = $0._entityValue(tags, initial: []) }),
-      ("_optionalEntityValue", { let _: Int32? = $0._optionalEntityValue(level) }),
-      ("_optionalEntityValue of an enumeration", { let _: Mood? = $0._optionalEntityValue(mood) }),
-      ("_toOne", { _ = $0._toOne(friend, as: ManagedObject.self) }), ("_toOneID", { _ = $0._toOneID(friend) }),
-      ("_toManySet", { _ = $0._toManySet(admirers, as: ManagedObject.self) }),
-      ("_toManyArray", { _ = $0._toManyArray(parts, as: ManagedObject.self) }), ("_toManyCount", { _ = $0._toManyCount(admirers) }),
+      ("value", { _ = $0.value(name, as: String.self) }),
+      ("optionalValue", { _ = $0.optionalValue(level, as: Int32.self) }),
+      ("rawValue", { let _: Mood? = GeneratedCode.rawValue(at: mood, of: $0, storedAs: String.self) }),
+      ("rawValue integer", { let _: Level? = GeneratedCode.rawValue(at: level, of: $0) }),
+      ("transformed", { _ = $0.transformed(tags, as: [String].self) }),
+      ("composite", { _ = $0.composite(home, as: Home.self) }),
+      ("optionalComposite", { _ = $0.optionalComposite(home, as: Home.self) }),
+      ("generated value", { let _: String = GeneratedCode.value(at: name, of: $0) }),
+      ("generated value of an enumeration", { _ = GeneratedCode.value(at: mood, of: $0, initial: Mood.sad) }),
+      ("generated value of a Codable", { let _: [String] = GeneratedCode.value(at: tags, of: $0, initial: []) }),
+      ("generated optional value", { let _: Int32? = GeneratedCode.optionalValue(at: level, of: $0) }),
+      ("generated optional value of an enumeration", { let _: Mood? = GeneratedCode.optionalValue(at: mood, of: $0) }),
+      ("toOne", { _ = $0.toOne(friend, as: ManagedObject.self) }), ("toOneID", { _ = $0.toOneID(friend) }),
+      ("toManySet", { _ = $0.toManySet(admirers, as: ManagedObject.self) }),
+      ("toManyArray", { _ = $0.toManyArray(parts, as: ManagedObject.self) }), ("toManyCount", { _ = $0.toManyCount(admirers) }),
       ("objectIDs of a to-one", { _ = try $0.objectIDs(forRelationshipNamed: "friend") }),
       ("objectIDs of a to-many", { _ = try $0.objectIDs(forRelationshipNamed: "admirers") }),
       ("mutableSetValue", { _ = try $0.mutableSetValue(forKey: "admirers").count }),
       ("mutableOrderedSetValue", { _ = try $0.mutableOrderedSetValue(forKey: "parts").objects }),
-      ("_externalData", { _ = $0._externalData(at: data) }), ("externalData(forKey:)", { _ = try $0.externalData(forKey: "data") }),
-      ("_fetchedProperty", { _ = $0._fetchedProperty("namesakes", as: ManagedObject.self) }),
+      ("externalData", { _ = $0.externalData(at: data) }), ("externalData(forKey:)", { _ = try $0.externalData(forKey: "data") }),
+      ("fetchedProperty", { _ = $0.fetchedProperty("namesakes", as: ManagedObject.self) }),
       ("value(forKey:as:)", { _ = try $0.value(forKey: "tags", as: [String].self) }),
       ("value(forKeyPath:)", { _ = try $0.value(forKeyPath: "friend.name") }),
       ("committedValues", { _ = try $0.committedValues(forKeys: nil) }),
-      ("_setValue", { $0._setValue("new", at: name) }), ("_setToOne", { $0._setToOne(nil, at: friend) }),
-      ("_setToMany", { $0._setToMany([ManagedObject](), at: admirers) }), ("_setExternalData", { $0._setExternalData(nil, at: data) }),
-      ("_setComposite", { $0._setComposite(Home?.none, at: home) }),
+      ("setValue", { $0.setValue("new", at: name) }), ("setToOne", { $0.setToOne(nil, at: friend) }),
+      ("setToMany", { $0.setToMany([ManagedObject](), at: admirers) }), ("setExternalData", { $0.setExternalData(nil, at: data) }),
+      ("setComposite", { $0.setComposite(Home?.none, at: home) }),
     ]
     for key in ["name", "mood", "level", "data", "tags", "home", "home.city", "friend", "admirers", "parts", "namesakes"] {
       list.append(("value(forKey:) of \(key)", { _ = try $0.value(forKey: key) }))
@@ -258,16 +258,16 @@ final class FailedReadTests: XCTestCase {
     let (coordinator, _, id) = try await make()
     let data = try slot("data", coordinator.compiledModel)
     let accessors: [(String, (ManagedObject) throws -> Void)] = [
-      ("_value", { _ = $0._value(data, as: Data.self) }), ("_optionalValue", { _ = $0._optionalValue(data, as: Data.self) }),
+      ("value", { _ = $0.value(data, as: Data.self) }), ("optionalValue", { _ = $0.optionalValue(data, as: Data.self) }),
       ("value(forKey:)", { _ = try $0.value(forKey: "data") }), ("subscript", { _ = $0["data"] }),
       ("primitiveValue", { _ = try $0.primitiveValue(forKey: "data") }), ("changedValues", { _ = $0.changedValues() }),
-      ("_entityValue", { let _: Data = $0._entityValue(data) }),
+      ("generated value", { let _: Data = GeneratedCode.value(at: data, of: $0) }),
       ("predicate", { _ = try FetchPredicate(format: "data == %@", Data([2])).evaluate(with: $0) }),
     ]
     for (name, access) in accessors {
       let context = ManagedObjectContext(coordinator: coordinator)
       let thing = try context.existingObject(with: id)
-      thing._setExternalData(ExternalData(content: Unreadable()), at: data)
+      thing.setExternalData(ExternalData(content: Unreadable()), at: data)
       XCTAssertNil(context.pendingError, name)
       XCTAssertEqual((told(context) { try access(thing) } as? StoreError)?.code, .externalDataMissing, name)
       XCTAssertThrowsError(try context.save(), name)
@@ -288,7 +288,7 @@ final class FailedReadTests: XCTestCase {
     try setup.save()
     try FileManager.default.removeItem(at: folder.file(".test.store_SUPPORT"))
     let accessors: [(String, (ManagedObject) throws -> Void)] = [
-      ("_value", { _ = $0._value(0, as: Data.self) }), ("_optionalValue", { _ = $0._optionalValue(0, as: Data.self) }),
+      ("value", { _ = $0.value(0, as: Data.self) }), ("optionalValue", { _ = $0.optionalValue(0, as: Data.self) }),
       ("value(forKey:)", { _ = try $0.value(forKey: "data") }), ("primitiveValue", { _ = try $0.primitiveValue(forKey: "data") }),
       ("committedValues", { _ = try $0.committedValues(forKeys: ["data"]) }),
       ("predicate", { _ = try FetchPredicate(format: "data == %@", Data([2])).evaluate(with: $0) }),

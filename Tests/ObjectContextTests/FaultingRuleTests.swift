@@ -84,7 +84,7 @@ final class FaultingRuleTests: XCTestCase {
   func testMembersAreCountedAndIdentifiedWithoutFiring() async throws {
     try await onFault { _, context, fault in
       let author = try XCTUnwrap(fault as? Author)
-      XCTAssertEqual(author._toManyCount(0), 2)
+      XCTAssertEqual(author.toManyCount(0), 2)
       XCTAssertFalse(author.hasFault(forRelationshipNamed: "books"))
       XCTAssertTrue(author.isFault)
       XCTAssertEqual(try author.objectIDs(forRelationshipNamed: "books").count, 2)

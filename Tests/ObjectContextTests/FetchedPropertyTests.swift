@@ -53,8 +53,8 @@ final class FetchedPropertyTests: XCTestCase {
   func testFetchedPropertyReturnsObjectsOfItsPredicate() async throws {
     try await onShelf { _, context, shelf in
       XCTAssertEqual(try titles(try shelf.value(forKey: "cheap")), ["b0", "b1", "b2", "b3"])
-      XCTAssertEqual(shelf._fetchedProperty("cheap").count, 4)
-      XCTAssertEqual(shelf._fetchedProperty("all").count, 11)
+      XCTAssertEqual(shelf.fetchedProperty("cheap").count, 4)
+      XCTAssertEqual(shelf.fetchedProperty("all").count, 11)
       XCTAssertEqual(try titles(try shelf.value(forKey: "named")), ["b3"])
       let elsewhere = try XCTUnwrap(context.objects("Book", where: "title == 'elsewhere'").first)
       XCTAssertEqual(try titles(try elsewhere.value(forKey: "alike")), ["b1"])
@@ -66,25 +66,25 @@ final class FetchedPropertyTests: XCTestCase {
 
   func testFetchedPropertyIsCachedUntilRefresh() async throws {
     try await onShelf { stack, context, shelf in
-      XCTAssertEqual(shelf._fetchedProperty("cheap").count, 4)
+      XCTAssertEqual(shelf.fetchedProperty("cheap").count, 4)
       stack.statements?.reset()
       for book in try context.objects("Book", where: "title == 'b9'") { try book.setValue(0, forKey: "price") }
       stack.statements?.reset()
-      XCTAssertEqual(shelf._fetchedProperty("cheap").count, 4)
+      XCTAssertEqual(shelf.fetchedProperty("cheap").count, 4)
       XCTAssertEqual(stack.statements?.count ?? 0, 0)
       for merges in [true, false] {
         context.refresh(shelf, mergeChanges: merges)
-        XCTAssertEqual(shelf._fetchedProperty("cheap").count, 5)
+        XCTAssertEqual(shelf.fetchedProperty("cheap").count, 5)
       }
       for book in try context.objects("Book", where: "title == 'b9'") { context.delete(book) }
-      XCTAssertEqual(shelf._fetchedProperty("cheap").count, 4)
+      XCTAssertEqual(shelf.fetchedProperty("cheap").count, 4)
     }
   }
 
   func testFetchedPropertyIncludesUnsavedObjects() async throws {
     try await onShelf { _, context, shelf in
       try context.make("Book", ["title": "new", "price": 1, "shelf": shelf])
-      XCTAssertEqual(shelf._fetchedProperty("cheap").count, 5)
+      XCTAssertEqual(shelf.fetchedProperty("cheap").count, 5)
       try context.save()
       XCTAssertEqual(try titles(try shelf.value(forKey: "cheap")), ["b0", "b1", "b2", "b3", "new"])
       // With a new owner.
@@ -96,7 +96,7 @@ final class FetchedPropertyTests: XCTestCase {
 
   func testFetchedPropertyDoesNotRetainObjects() async throws {
     try await onShelf { _, context, shelf in
-      XCTAssertEqual(shelf._fetchedProperty("all").count, 11)
+      XCTAssertEqual(shelf.fetchedProperty("all").count, 11)
       XCTAssertEqual(context.registeredObjects, [shelf])
     }
   }
@@ -127,7 +127,7 @@ final class FetchedPropertyTests: XCTestCase {
     for number in 0..<3 { try context.make("Book", ["title": "b\(number)"]) }
     let label = try context.make("Label", ["title": "b"])
     try context.save()
-    XCTAssertEqual(label._fetchedProperty("books").count, 3)
+    XCTAssertEqual(label.fetchedProperty("books").count, 3)
   }
 
   func testInvalidDefinitionsThrow() async throws {
@@ -139,7 +139,7 @@ final class FetchedPropertyTests: XCTestCase {
           XCTAssertTrue($0 is FetchPredicateError && "\($0)".contains("cheap"), "\($0)")
         }
       }
-      XCTAssertEqual(shelf._fetchedProperty("name"), [])
+      XCTAssertEqual(shelf.fetchedProperty("name"), [])
       XCTAssertThrowsError(try context.save()) { XCTAssertEqual(($0 as? KeyValueError)?.code, .unknownKey) }
     }
   }

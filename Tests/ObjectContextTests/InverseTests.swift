@@ -79,7 +79,7 @@ final class InverseTests: XCTestCase {
       XCTAssertNil(book.one("author"))
       XCTAssertEqual(author.many("books"), [])
       XCTAssertNil(context.pendingError)
-      book._setToOne(author, at: 3)
+      book.setToOne(author, at: 3)
       XCTAssertNil(book.one("author"))
       XCTAssertThrowsError(try context.save()) { XCTAssertEqual(($0 as? StoreError)?.code, .invalidRequest) }
     }
@@ -95,7 +95,7 @@ final class InverseTests: XCTestCase {
         XCTAssertTrue("\($0)".contains("Book.author") && "\($0)".contains("Tag"), "\($0)")
       }
       XCTAssertNil(context.pendingError)
-      book._setToOne(tag, at: 3)
+      book.setToOne(tag, at: 3)
       XCTAssertNil(book.one("author"))
       XCTAssertTrue("\(context.pendingError.map { "\($0)" } ?? "")".contains("Book.author"))
     }

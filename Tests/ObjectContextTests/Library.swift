@@ -1,4 +1,4 @@
-import ObjectContext
+@_spi(Generated) import ObjectContext
 import ObjectModel
 import ObjectQuery
 import ObjectStore
@@ -99,16 +99,16 @@ final class CountingStore: IncrementalStore {
 /// Slot numbers follow the order of declaration, as in generated classes.
 final class Author: ManagedObject {
   var name: String {
-    get { _value(0) }
-    set { _setValue(newValue, at: 0) }
+    get { value(0) }
+    set { setValue(newValue, at: 0) }
   }
   var born: Int16? {
-    get { _optionalValue(1) }
-    set { _setOptionalValue(newValue, at: 1) }
+    get { optionalValue(1) }
+    set { setOptionalValue(newValue, at: 1) }
   }
   var books: Set<Book> {
-    get { _toManySet(0) }
-    set { _setToMany(Array(newValue), at: 0) }
+    get { toManySet(0) }
+    set { setToMany(Array(newValue), at: 0) }
   }
   var log: [String] = []
   override func awakeFromInsert() { log.append("awakeFromInsert") }
@@ -120,42 +120,42 @@ final class Author: ManagedObject {
 
 class Book: ManagedObject {
   final var title: String {
-    get { _value(0) }
-    set { _setValue(newValue, at: 0) }
+    get { value(0) }
+    set { setValue(newValue, at: 0) }
   }
   final var price: Double {
-    get { _value(1) }
-    set { _setValue(newValue, at: 1) }
+    get { value(1) }
+    set { setValue(newValue, at: 1) }
   }
   final var pages: Int32? {
-    get { _optionalValue(2) }
-    set { _setOptionalValue(newValue, at: 2) }
+    get { optionalValue(2) }
+    set { setOptionalValue(newValue, at: 2) }
   }
   final var author: Author? {
-    get { _toOne(3) }
-    set { _setToOne(newValue, at: 3) }
+    get { toOne(3) }
+    set { setToOne(newValue, at: 3) }
   }
   final var tags: Set<Tag> {
-    get { _toManySet(0) }
-    set { _setToMany(Array(newValue), at: 0) }
+    get { toManySet(0) }
+    set { setToMany(Array(newValue), at: 0) }
   }
 }
 
 final class Novel: Book {
   var hero: String? {
-    get { _optionalValue(5) }
-    set { _setOptionalValue(newValue, at: 5) }
+    get { optionalValue(5) }
+    set { setOptionalValue(newValue, at: 5) }
   }
 }
 
 final class Tag: ManagedObject {
   var name: String {
-    get { _value(0) }
-    set { _setValue(newValue, at: 0) }
+    get { value(0) }
+    set { setValue(newValue, at: 0) }
   }
   var books: Set<Book> {
-    get { _toManySet(0) }
-    set { _setToMany(Array(newValue), at: 0) }
+    get { toManySet(0) }
+    set { setToMany(Array(newValue), at: 0) }
   }
 }
 

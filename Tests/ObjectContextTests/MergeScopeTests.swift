@@ -32,7 +32,7 @@ final class MergeScopeTests: XCTestCase {
       }
       try saver.save()
       own = try reader.all(Author.self, sortedBy: "name")
-      for author in own { XCTAssertEqual(author._toManyCount(0), 2) }
+      for author in own { XCTAssertEqual(author.toManyCount(0), 2) }
       reader.automaticallyMergesChangesFromParent = true
       let events = events
       _ = reader.addEventObserver { events.list.append($0) }
@@ -68,7 +68,7 @@ final class MergeScopeTests: XCTestCase {
       XCTAssertEqual(Set(library.owners), [library.own[3], library.own[7]])
       XCTAssertEqual(library.loaded, Self.authorCount - 2)
       XCTAssertEqual(stack.statements?.count ?? 0, 0, "A merge reads only what is requested.")
-      XCTAssertEqual(library.own.map { $0._toManyCount(0) }.reduce(0, +), 2 * Self.authorCount)
+      XCTAssertEqual(library.own.map { $0.toManyCount(0) }.reduce(0, +), 2 * Self.authorCount)
       XCTAssertLessThanOrEqual(stack.statements?.count ?? 0, 1, "The members of both owners are read together, others not at all.")
       XCTAssertEqual(library.own[3].books.count, 1)
       XCTAssertEqual(library.own[7].books.count, 3)
@@ -88,7 +88,7 @@ final class MergeScopeTests: XCTestCase {
       XCTAssertEqual(library.loaded, Self.authorCount - 2)
       XCTAssertEqual(library.own[1].books.count, 3)
       XCTAssertEqual(library.own[2].books.map(\.title.count), [3])
-      XCTAssertEqual(library.own[2]._toManyCount(0), 1)
+      XCTAssertEqual(library.own[2].toManyCount(0), 1)
     }
   }
 
@@ -103,7 +103,7 @@ final class MergeScopeTests: XCTestCase {
       XCTAssertEqual(library.loaded, Self.authorCount)
       XCTAssertEqual(library.own[0].name, "new", "The object itself takes its row.")
       stack.statements?.reset()
-      XCTAssertEqual(library.own.map { $0._toManyCount(0) }.reduce(0, +), 2 * Self.authorCount)
+      XCTAssertEqual(library.own.map { $0.toManyCount(0) }.reduce(0, +), 2 * Self.authorCount)
       XCTAssertEqual(stack.statements?.count ?? 0, 0)
     }
   }
@@ -122,7 +122,7 @@ final class MergeScopeTests: XCTestCase {
       try saver.save()
       let own = try reader.all(Book.self)[0]
       // The tags themselves are not retained.
-      XCTAssertEqual(own._toManyCount(0), 2)
+      XCTAssertEqual(own.toManyCount(0), 2)
       reader.automaticallyMergesChangesFromParent = true
       // If the books of a tag were never loaded, no request to the store is necessary.
       let other = stack.makeContext()
@@ -130,7 +130,7 @@ final class MergeScopeTests: XCTestCase {
       try other.save()
       stack.statements?.reset()
       reader.processPendingChanges()
-      XCTAssertEqual(own._toManyCount(0), 1)
+      XCTAssertEqual(own.toManyCount(0), 1)
       XCTAssertEqual(stack.statements?.count ?? 0, 0)
       XCTAssertEqual(own.tags.map(\.name), ["blue"])
     }
@@ -149,7 +149,7 @@ final class MergeScopeTests: XCTestCase {
       try saver.save()
       let own = try reader.all(Book.self, sortedBy: "title")
       let ownTag = try reader.all(Tag.self)[0]
-      XCTAssertEqual(own.map { $0._toManyCount(0) } + [ownTag._toManyCount(0)], [0, 0, 0, 0])
+      XCTAssertEqual(own.map { $0.toManyCount(0) } + [ownTag.toManyCount(0)], [0, 0, 0, 0])
       reader.automaticallyMergesChangesFromParent = true
       books[1].tags = [tag]
       try saver.save()
@@ -223,11 +223,11 @@ final class MergeScopeTests: XCTestCase {
       try library.saver.save()
       library.reader.processPendingChanges()
       let own = try XCTUnwrap(library.own[1].books.first { $0.objectID == book.objectID })
-      XCTAssertEqual(own._toManyCount(0), 2)
+      XCTAssertEqual(own.toManyCount(0), 2)
       try library.saver.execute(BatchDeleteRequest(entityName: "Tag", predicate: try FetchPredicate(format: "name == 'red'")))
       stack.statements?.reset()
       library.reader.processPendingChanges()
-      XCTAssertEqual(own._toManyCount(0), 1)
+      XCTAssertEqual(own.toManyCount(0), 1)
       XCTAssertEqual(stack.statements?.count ?? 0, 0)
       XCTAssertEqual(own.tags.map(\.name), ["blue"])
     }
@@ -244,12 +244,12 @@ final class MergeScopeTests: XCTestCase {
           entityName: "Book", objects: (0..<many).map { ["title": "many \($0)", "author": library.theirs[3].objectID] }))
       library.reader.processPendingChanges()
       XCTAssertEqual(library.loaded, 0)
-      XCTAssertEqual(library.own.map { $0._toManyCount(0) }.reduce(0, +), few + many)
+      XCTAssertEqual(library.own.map { $0.toManyCount(0) }.reduce(0, +), few + many)
       try library.saver.execute(self.move("title BEGINSWITH 'many'", to: library.theirs[4]))
       library.reader.processPendingChanges()
       XCTAssertEqual(library.loaded, 0)
       XCTAssertFalse(book.hasFault(forRelationshipNamed: "tags"), "Other relationships are left alone.")
-      XCTAssertEqual([3, 4, 5].map { library.own[$0]._toManyCount(0) }, [2, 2 + many, 2])
+      XCTAssertEqual([3, 4, 5].map { library.own[$0].toManyCount(0) }, [2, 2 + many, 2])
       let loaded = library.loaded
       try library.saver.execute(BatchUpdateRequest(entityName: "Book", propertiesToUpdate: ["price": 1.0]))
       library.reader.processPendingChanges()
@@ -257,7 +257,7 @@ final class MergeScopeTests: XCTestCase {
       try library.saver.execute(BatchDeleteRequest(entityName: "Book", predicate: try FetchPredicate(format: "title BEGINSWITH 'many'")))
       library.reader.processPendingChanges()
       XCTAssertEqual(library.loaded, 0)
-      XCTAssertEqual(library.own.map { $0._toManyCount(0) }.reduce(0, +), few)
+      XCTAssertEqual(library.own.map { $0.toManyCount(0) }.reduce(0, +), few)
     }
   }
 

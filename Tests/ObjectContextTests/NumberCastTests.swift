@@ -1,7 +1,7 @@
 import Foundation
 import ObjectContext
 import ObjectModel
-import ObjectQuery
+@_spi(Generated) import ObjectQuery
 import ObjectStore
 import XCTest
 
@@ -196,11 +196,11 @@ final class NumberCastTests: XCTestCase {
         let predicate = try FetchPredicate(format: "\(key) == %@", number)
         XCTAssertEqual(try rows.map { try predicate.evaluate(with: $0) }, [true, false, false], key)
       }
-      XCTAssertEqual(NSNumber(value: true)._fetchConstant, .bool(true))
-      XCTAssertEqual(NSNumber(value: 1)._fetchConstant, .int(1))
-      XCTAssertEqual(NSNumber(value: 1.5)._fetchConstant, .real(1.5))
-      XCTAssertEqual(NSDecimalNumber(string: "0.1")._fetchConstant, .decimal(Decimal(string: "0.1") ?? 0))
-      XCTAssertEqual(NSNumber(value: UInt64.max)._fetchConstant, .decimal(Decimal(UInt64.max)))
+      XCTAssertEqual(NSNumber(value: true).fetchConstant, .bool(true))
+      XCTAssertEqual(NSNumber(value: 1).fetchConstant, .int(1))
+      XCTAssertEqual(NSNumber(value: 1.5).fetchConstant, .real(1.5))
+      XCTAssertEqual(NSDecimalNumber(string: "0.1").fetchConstant, .decimal(Decimal(string: "0.1") ?? 0))
+      XCTAssertEqual(NSNumber(value: UInt64.max).fetchConstant, .decimal(Decimal(UInt64.max)))
     }
   }
 

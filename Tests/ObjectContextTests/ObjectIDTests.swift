@@ -77,12 +77,12 @@ final class ObjectIDTests: XCTestCase {
       tag.name = "t"
       first.tags = [tag]
       try context.obtainPermanentIDs(for: [author, first, second, tag])
-      author._addToToMany(first, at: 0)
-      XCTAssertEqual(author._toManyCount(0), 2)
-      author._removeFromToMany(first, at: 0)
+      author.addToToMany(first, at: 0)
+      XCTAssertEqual(author.toManyCount(0), 2)
+      author.removeFromToMany(first, at: 0)
       XCTAssertNil(first.author)
       XCTAssertEqual(author.books, [second])
-      first._removeFromToMany(tag, at: 0)
+      first.removeFromToMany(tag, at: 0)
       XCTAssertEqual(tag.books, [])
       try context.save()
       let other = stack.makeContext()

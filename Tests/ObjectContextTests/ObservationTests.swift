@@ -1,5 +1,5 @@
 import Foundation
-import ObjectContext
+@_spi(Generated) import ObjectContext
 import ObjectModel
 import ObjectQuery
 import ObjectStore
@@ -68,10 +68,10 @@ final class ObservationTests: XCTestCase {
       let agent = try context.make("Agent", ["name": "first"])
       context.processPendingChanges()
       let reads: [(String, () throws -> Void)] = [
-        ("typed to-one", { _ = books[0].author }), ("its ID", { _ = books[0]._toOneID(3) }),
+        ("typed to-one", { _ = books[0].author }), ("its ID", { _ = books[0].toOneID(3) }),
         ("to-one by key", { _ = try books[0].value(forKey: "author") }),
         ("by key path", { _ = try books[0].value(forKeyPath: "author.name") }),
-        ("typed to-many", { _ = author.books }), ("count", { _ = author._toManyCount(0) }), ("array", { _ = author._toManyArray(0) }),
+        ("typed to-many", { _ = author.books }), ("count", { _ = author.toManyCount(0) }), ("array", { _ = author.toManyArray(0) }),
         ("to-many by key", { _ = try author.value(forKey: "books") }),
         ("mutable", { _ = try author.mutableSetValue(forKey: "books").count }),
         ("IDs", { _ = try author.objectIDs(forRelationshipNamed: "books") }), ("many to many", { _ = tag.books }),

@@ -89,7 +89,7 @@ final class RandomGraphTests: XCTestCase {
       graph.nodes[name] = node
       let children = object.list("children")
       if !children.isEmpty { graph.order[name] = children.compactMap { $0.text("name") } }
-      XCTAssertEqual(object._toManyCount(0), children.count, "children of \(name) \(place)")
+      XCTAssertEqual(object.toManyCount(0), children.count, "children of \(name) \(place)")
       if let parent = object.one("parent") { XCTAssertTrue(parent.list("children").contains(object), "parent of \(name) \(place)") }
       for child in children { XCTAssertTrue(child.one("parent") === object, "child of \(name) \(place)") }
       for tag in object.many("tags") { XCTAssertTrue(tag.many("tags").contains(object), "tag of \(name) \(place)") }

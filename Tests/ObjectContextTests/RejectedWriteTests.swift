@@ -1,5 +1,5 @@
 import Foundation
-import ObjectContext
+@_spi(Generated) import ObjectContext
 import ObjectModel
 import ObjectQuery
 import ObjectStore
@@ -27,7 +27,7 @@ final class RejectedWriteTests: XCTestCase {
         XCTAssertNil(books[1].one("author"))
         XCTAssertNil(context.pendingError, "It was thrown.")
       }
-      author._setToMany([books[1], tag, books[2]], at: 0)
+      author.setToMany([books[1], tag, books[2]], at: 0)
       XCTAssertEqual(author.many("books"), [books[0]])
       XCTAssertEqual(code(context.pendingError), .invalidRequest)
       XCTAssertThrowsError(try context.save()) { XCTAssertTrue("\($0)".contains("Author.books"), "\($0)") }
@@ -45,7 +45,7 @@ final class RejectedWriteTests: XCTestCase {
       XCTAssertThrowsError(try author.setValue([book, foreign], forKey: "books")) { XCTAssertEqual(code($0), .invalidRequest) }
       XCTAssertEqual(author.many("books"), [])
       XCTAssertNil(book.one("author"))
-      author._setToMany([book, foreign], at: 0)
+      author.setToMany([book, foreign], at: 0)
       XCTAssertEqual(author.many("books"), [])
       XCTAssertEqual(code(context.pendingError), .invalidRequest)
     }
@@ -87,8 +87,8 @@ final class RejectedWriteTests: XCTestCase {
       let entity = try XCTUnwrap(stack.coordinator.managedObjectModel.entity(named: "Book"))
       let book = try ManagedObject(entity: entity, of: stack.coordinator)
       try book.setValue("T", forKey: "title")
-      book._setToOne(nil, at: 3)
-      book._setToOne(author, at: 3)
+      book.setToOne(nil, at: 3)
+      book.setToOne(author, at: 3)
       context.insert(book)
       XCTAssertEqual(code(context.pendingError), .invalidRequest)
       XCTAssertThrowsError(try context.save())
@@ -120,11 +120,11 @@ final class RejectedWriteTests: XCTestCase {
         ("insert beyond", { members.insert(new, at: 4) }), ("insert before", { members.insert(new, at: -1) }),
         ("remove", { members.remove(at: 3) }), ("remove before", { members.remove(at: -1) }),
         ("replace", { members.replace(at: 3, with: new) }), ("replace before", { members.replace(at: -1, with: new) }),
-        ("insert several", { list._insertIntoToMany([new, items[0]], position: 4, at: 0) }),
-        ("remove several", { list._removeFromToMany(positions: [0, 3], at: 0) }),
-        ("replace one", { list._replaceInToMany(position: 3, with: new, at: 0) }),
-        ("replace several", { list._replaceInToMany(1..<4, with: [new], at: 0) }),
-        ("replace before several", { list._replaceInToMany(-1..<1, with: [new], at: 0) }),
+        ("insert several", { list.insertIntoToMany([new, items[0]], position: 4, at: 0) }),
+        ("remove several", { list.removeFromToMany(positions: [0, 3], at: 0) }),
+        ("replace one", { list.replaceInToMany(position: 3, with: new, at: 0) }),
+        ("replace several", { list.replaceInToMany(1..<4, with: [new], at: 0) }),
+        ("replace before several", { list.replaceInToMany(-1..<1, with: [new], at: 0) }),
       ]
       for (name, write) in writes {
         XCTAssertNil(context.pendingError, name)
@@ -138,7 +138,7 @@ final class RejectedWriteTests: XCTestCase {
       // The end is a valid position.
       members.insert(new, at: 3)
       members.remove(at: 0)
-      list._replaceInToMany(2..<3, with: [], at: 0)
+      list.replaceInToMany(2..<3, with: [], at: 0)
       try context.save()
       XCTAssertEqual(list.names("items"), ["1", "2"])
     }
@@ -159,8 +159,8 @@ final class RejectedWriteTests: XCTestCase {
       XCTAssertNil(author.managedObjectContext)
       let writes: [(String, () -> Void)] = [
         ("attribute", { author.name = "new" }), ("optional", { author.born = 7 }), ("to-many", { author.books = [book] }),
-        ("member", { author._addToToMany(book, at: 0) }), ("no member", { author._removeFromToMany(book, at: 0) }),
-        ("to-one", { author._setToOne(nil, at: 3) }),
+        ("member", { author.addToToMany(book, at: 0) }), ("no member", { author.removeFromToMany(book, at: 0) }),
+        ("to-one", { author.setToOne(nil, at: 3) }),
       ]
       for (name, write) in writes {
         XCTAssertNil(context.pendingError, name)
@@ -202,7 +202,7 @@ final class RejectedWriteTests: XCTestCase {
       author.name = "new"
       XCTAssertEqual(code(context.pendingError), .objectNotFound)
       XCTAssertThrowsError(try context.save())
-      context.object(with: new.objectID)._setOptionalValue("new", at: 0)
+      context.object(with: new.objectID).setOptionalValue("new", at: 0)
       XCTAssertEqual(code(context.pendingError), .objectNotFound)
       let held = Author(context: context)
       context.reset()
@@ -238,7 +238,7 @@ final class RejectedWriteTests: XCTestCase {
       for (id, isOwner) in zip(ids, [true, false]) {
         let fault = third.object(with: id)
         let book = try third.make("Book", ["title": "B"])
-        fault._addToToMany(book, at: 0)
+        fault.addToToMany(book, at: 0)
         XCTAssertThrowsError(try third.save(), "\(isOwner)") { XCTAssertEqual(code($0), .objectNotFound) }
         XCTAssertEqual(try stack.makeContext().objects("Book").count, 0)
         third.rollback()
@@ -254,7 +254,7 @@ final class RejectedWriteTests: XCTestCase {
       stack.forgetRows()
       let other = stack.makeContext()
       let fault = other.object(with: author.objectID)
-      fault._addToToMany(try other.make("Book", ["title": "B"]), at: 0)
+      fault.addToToMany(try other.make("Book", ["title": "B"]), at: 0)
       try other.save()
       XCTAssertEqual(try stack.makeContext().named("A", "Author").many("books").count, 1)
     }

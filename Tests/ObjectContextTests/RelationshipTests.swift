@@ -51,7 +51,7 @@ final class RelationshipTests: LibraryTestCase {
       let found = try XCTUnwrap(other.all(Book.self).first)
       XCTAssertEqual(Set(found.tags.map(\.name)), ["swift", "linux"])
       let tag = try XCTUnwrap(found.tags.first { $0.name == "linux" })
-      found._removeFromToMany(tag, at: 0)
+      found.removeFromToMany(tag, at: 0)
       XCTAssertEqual(tag.books, [])
       try other.save()
       let third = another(coordinator)
@@ -69,12 +69,12 @@ final class RelationshipTests: LibraryTestCase {
       }
       try shelf.setValue(books, forKey: "books")
       try context.save()
-      shelf._insertIntoToMany(books[4], position: 1, at: 0)
-      shelf._removeFromToMany(books[2], at: 0)
+      shelf.insertIntoToMany(books[4], position: 1, at: 0)
+      shelf.removeFromToMany(books[2], at: 0)
       try context.save()
       let other = another(coordinator)
       let found = try XCTUnwrap(other.fetch(FetchRequest<ManagedObject>(entityName: "Shelf")).first)
-      XCTAssertEqual(found._toManyArray(0, as: Book.self).map(\.title), ["0", "4", "1", "3"])
+      XCTAssertEqual(found.toManyArray(0, as: Book.self).map(\.title), ["0", "4", "1", "3"])
     }
   }
 

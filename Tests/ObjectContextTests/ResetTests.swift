@@ -43,7 +43,7 @@ final class ResetTests: XCTestCase {
       author.name = "B"
       XCTAssertEqual(author.name, "A")
       book.author = author
-      author._addToToMany(book, at: 0)
+      author.addToToMany(book, at: 0)
       XCTAssertFalse(context.hasChanges)
       XCTAssertThrowsError(try context.save()) { XCTAssertEqual(($0 as? StoreError)?.code, .objectNotFound) }
       try context.save()

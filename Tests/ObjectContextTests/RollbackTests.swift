@@ -92,7 +92,7 @@ final class RollbackTests: XCTestCase {
     try await onEachStore([.inMemory]) { stack in
       let (context, other) = (stack.makeContext(), stack.makeContext())
       let book = try context.make("Book", ["title": "T"])
-      book._setToOne(try other.make("Author"), at: 3)
+      book.setToOne(try other.make("Author"), at: 3)
       XCTAssertNotNil(context.pendingError)
       context.rollback()
       XCTAssertNil(context.pendingError)

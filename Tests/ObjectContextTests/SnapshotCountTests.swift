@@ -4,7 +4,7 @@ import ObjectQuery
 import ObjectStore
 import XCTest
 
-@testable import ObjectContext
+@_spi(Generated) @testable import ObjectContext
 
 /// The statements that snapshots take, their shared storage, and snapshots of classes that declare their entities.
 final class SnapshotCountTests: XCTestCase {
@@ -38,7 +38,7 @@ final class SnapshotCountTests: XCTestCase {
       let plain = try count(stack) { _ = try context.fetch(request, as: ObjectSnapshot.self) }
       let members = try count(stack) { found = try context.fetch(request, as: ObjectSnapshot.self, including: ["tags"]) }
       XCTAssertEqual([plain, members], [1, 3], "in addition to the rows, the members of 500 results at a time")
-      XCTAssertEqual(found.map { $0._members(0)?.count }, [Int?](repeating: 1, count: 700))
+      XCTAssertEqual(found.map { $0.memberIDs(at: 0)?.count }, [Int?](repeating: 1, count: 700))
     }
   }
 
@@ -87,12 +87,12 @@ final class SnapshotCountTests: XCTestCase {
       let note = try context.make("Note", ["text": "a"])
       try context.save()
       var snapshot = try note.snapshot()
-      snapshot._setTransformed([1.5], at: 1)
-      XCTAssertEqual(snapshot._transformed(1, as: [Double].self), [1.5])
+      snapshot.setTransformed([1.5], at: 1)
+      XCTAssertEqual(snapshot.transformed(at: 1, as: [Double].self), [1.5])
       struct Plain: Sendable {}
-      snapshot._setTransformed(Plain(), at: 1)
+      snapshot.setTransformed(Plain(), at: 1)
       try snapshot.setValue("b", forKey: "text")
-      XCTAssertEqual(snapshot._transformed(1, as: [Double].self), [1.5], "nothing was set")
+      XCTAssertEqual(snapshot.transformed(at: 1, as: [Double].self), [1.5], "nothing was set")
       XCTAssertThrowsError(try context.apply(snapshot)) { XCTAssertEqual(($0 as? KeyValueError)?.code, .transformFailed) }
       XCTAssertFalse(context.hasChanges)
       XCTAssertThrowsError(try JSONEncoder().encode(snapshot))
@@ -106,14 +106,14 @@ final class SnapshotCountTests: XCTestCase {
       let context = stack.makeContext()
       let tag = try XCTUnwrap(context.objects("Tag").first)
       var snapshot = try tag.snapshot()
-      XCTAssertEqual(snapshot._value(40, as: String.self), "")
-      XCTAssertNil(snapshot._optionalValue(-1, as: Int64.self))
-      XCTAssertNil(snapshot._toOneID(0))
-      XCTAssertNil(snapshot._externalData(at: 0))
-      XCTAssertNil(snapshot._members(9))
-      snapshot._setValue("x", at: 40)
-      snapshot._setMembers([tag.objectID], at: 9)
-      snapshot._setToOneID(tag.objectID, at: 0)
+      XCTAssertEqual(snapshot.value(at: 40, as: String.self), "")
+      XCTAssertNil(snapshot.optionalValue(at: -1, as: Int64.self))
+      XCTAssertNil(snapshot.toOneID(at: 0))
+      XCTAssertNil(snapshot.externalData(at: 0))
+      XCTAssertNil(snapshot.memberIDs(at: 9))
+      snapshot.setValue("x", at: 40)
+      snapshot.setMemberIDs([tag.objectID], at: 9)
+      snapshot.setToOneID(tag.objectID, at: 0)
       XCTAssertFalse(snapshot.hasChanges)
     }
   }

@@ -165,11 +165,11 @@ final class ToManyTests: XCTestCase {
       let context = stack.makeContext()
       let same = try context.named("A", "Author")
       let book = try XCTUnwrap(context.objects("Book").first)
-      same._addToToMany(book, at: 0)
-      same._addToToMany(book, at: 0)
-      XCTAssertEqual(same._toManyCount(0), 1)
+      same.addToToMany(book, at: 0)
+      same.addToToMany(book, at: 0)
+      XCTAssertEqual(same.toManyCount(0), 1)
       try same.setValue([book, book], forKey: "books")
-      XCTAssertEqual(same._toManyCount(0), 1)
+      XCTAssertEqual(same.toManyCount(0), 1)
       try context.save()
       XCTAssertEqual(try stack.makeContext().named("A", "Author").many("books").count, 1)
     }
@@ -196,12 +196,12 @@ final class ToManyTests: XCTestCase {
       let author = Author(context: context)
       author.name = "A"
       let books = try (0..<20_000).map { try context.make("Book", ["title": "\($0)"]) }
-      for book in books { author._addToToMany(book, at: 0) }
-      XCTAssertEqual(author._toManyCount(0), 20_000)
-      for book in books { author._removeFromToMany(book, at: 0) }
-      XCTAssertEqual(author._toManyCount(0), 0)
-      for book in books.reversed() { author._addToToMany(book, at: 0) }
-      XCTAssertEqual(author._toManyArray(0, as: ManagedObject.self).first, books.last)
+      for book in books { author.addToToMany(book, at: 0) }
+      XCTAssertEqual(author.toManyCount(0), 20_000)
+      for book in books { author.removeFromToMany(book, at: 0) }
+      XCTAssertEqual(author.toManyCount(0), 0)
+      for book in books.reversed() { author.addToToMany(book, at: 0) }
+      XCTAssertEqual(author.toManyArray(0, as: ManagedObject.self).first, books.last)
     }
   }
 

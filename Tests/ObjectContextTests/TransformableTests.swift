@@ -208,7 +208,7 @@ final class TransformableTests: XCTestCase {
         XCTAssertEqual(($0 as? KeyValueError)?.code, .transformFailed)
         XCTAssertEqual(($0 as? KeyValueError)?.key, "notes")
       }
-      XCTAssertNil(page._transformed(1, as: Notes.self))
+      XCTAssertNil(page.transformed(1, as: Notes.self))
       XCTAssertEqual((context.pendingError as? KeyValueError)?.code, .transformFailed)
       XCTAssertThrowsError(try context.save(), "The unreadable value is reported.")
       try page.setValue("new", forKey: "title")

@@ -1,4 +1,4 @@
-import ObjectContext
+@_spi(Generated) import ObjectContext
 import ObjectModel
 import ObjectQuery
 import ObjectStore
@@ -111,7 +111,7 @@ final class TransientTests: XCTestCase {
       XCTAssertEqual(thing.changedValues().count, 0)
       (thing.mood, thing.level) = ("glad", nil)
       try check(thing, "glad", nil, "set")
-      thing._setOptionalValue("b", at: 0)
+      thing.setOptionalValue("b", at: 0)
       try context.save()
       try check(thing, "glad", nil, "saved again: it is no fault")
       thing.level = 8
@@ -168,11 +168,11 @@ final class TransientTests: XCTestCase {
 /// A class with transient properties that have defaults.
 private final class Moody: ManagedObject {
   var mood: String {
-    get { _value(1) }
-    set { _setValue(newValue, at: 1) }
+    get { value(1) }
+    set { setValue(newValue, at: 1) }
   }
   var level: Int32? {
-    get { _optionalValue(2) }
-    set { _setOptionalValue(newValue, at: 2) }
+    get { optionalValue(2) }
+    set { setOptionalValue(newValue, at: 2) }
   }
 }

@@ -78,7 +78,7 @@ final class UnmanagedObjectTests: XCTestCase {
       }
       XCTAssertEqual(author.many("books"), [])
       XCTAssertNil(context.pendingError)
-      author._addToToMany(book, at: 0)
+      author.addToToMany(book, at: 0)
       XCTAssertThrowsError(try context.save()) { XCTAssertEqual(($0 as? StoreError)?.code, .invalidRequest) }
     }
   }

@@ -13,13 +13,13 @@ final class AttributeTypeTraitsTests: XCTestCase {
   func testEveryTypeWithASwiftTypeReadsWhatItWrites() throws {
     var types: Set<AttributeType> = []
     for value in Self.values {
-      let type = Swift.type(of: value)._attributeType
+      let type = Swift.type(of: value).attributeType
       types.insert(type)
       let attribute = AttributeDescription(name: "a", type: type)
-      XCTAssertEqual(type.traits.slot(of: value), value._slot, type.rawValue)
-      XCTAssertNil(AttributeChecker.typeFailure(of: value._slot, type: type), type.rawValue)
-      let read = try XCTUnwrap(AttributeConversion.value(of: value._slot, attribute))
-      XCTAssertEqual((read as? any AttributeValue)?._slot, value._slot, type.rawValue)
+      XCTAssertEqual(type.traits.slot(of: value), value.slot, type.rawValue)
+      XCTAssertNil(AttributeChecker.typeFailure(of: value.slot, type: type), type.rawValue)
+      let read = try XCTUnwrap(AttributeConversion.value(of: value.slot, attribute))
+      XCTAssertEqual((read as? any AttributeValue)?.slot, value.slot, type.rawValue)
       XCTAssertTrue(Swift.type(of: read) == Swift.type(of: value), type.rawValue)
       XCTAssertEqual(type.traits.swiftType?.name, "\(Swift.type(of: value))")
       XCTAssertEqual(type.traits.holders.first, type)
@@ -29,8 +29,8 @@ final class AttributeTypeTraitsTests: XCTestCase {
 
   func testValuesOfAnotherStorageFormDoNotMatch() {
     for value in Self.values {
-      for type in AttributeType.allCases where ![.none, Swift.type(of: value)._attributeType.slotKind].contains(type.slotKind) {
-        XCTAssertEqual(AttributeChecker.typeFailure(of: value._slot, type: type), .wrongType, "\(value) as \(type)")
+      for type in AttributeType.allCases where ![.none, Swift.type(of: value).attributeType.slotKind].contains(type.slotKind) {
+        XCTAssertEqual(AttributeChecker.typeFailure(of: value.slot, type: type), .wrongType, "\(value) as \(type)")
       }
     }
   }

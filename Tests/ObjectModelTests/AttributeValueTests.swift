@@ -1,7 +1,7 @@
 import Foundation
 import XCTest
 
-@testable import ObjectModel
+@_spi(Generated) @testable import ObjectModel
 
 /// Attribute values: validation, slots, and transformers.
 final class AttributeValueTests: XCTestCase {
@@ -44,7 +44,7 @@ final class AttributeValueTests: XCTestCase {
       [0.4, 0.5, 1, 1.1, .nan].map { failure(real, .real($0)) }, [.numberTooSmall, nil, nil, .numberTooLarge, .notANumber])
     let decimal = Attribute("a", .decimal).range(Decimal(-1)...Decimal(10))
     XCTAssertEqual(
-      ["-1.0001", "-1", "9.99", "10", "10.01"].map { failure(decimal, Decimal(string: $0)!._slot) },
+      ["-1.0001", "-1", "9.99", "10", "10.01"].map { failure(decimal, Decimal(string: $0)!.slot) },
       [.numberTooSmall, nil, nil, nil, .numberTooLarge])
     let date = Attribute("a", .date).range(Date(timeIntervalSinceReferenceDate: 0)...Date(timeIntervalSinceReferenceDate: 10))
     XCTAssertEqual([-1, 0, 10, 11].map { failure(date, .real($0)) }, [.dateTooEarly, nil, nil, .dateTooLate])
@@ -67,13 +67,13 @@ final class AttributeValueTests: XCTestCase {
   func testValuesRoundTripThroughSlots() {
     func check<Value: AttributeValue>(_ values: Value...) {
       for value in values {
-        XCTAssertEqual(Value(_slot: value._slot), value)
-        XCTAssertEqual(Slot(value), value._slot)
+        XCTAssertEqual(Value(slot: value.slot), value)
+        XCTAssertEqual(Slot(value), value.slot)
         XCTAssertEqual(Slot(value).value(as: Value.self), value)
-        XCTAssertNil(AttributeChecker.typeFailure(of: value._slot, type: Value._attributeType), "\(Value.self)")
-        XCTAssertNil(Value(_slot: .null))
+        XCTAssertNil(AttributeChecker.typeFailure(of: value.slot, type: Value.attributeType), "\(Value.self)")
+        XCTAssertNil(Value(slot: .null))
       }
-      XCTAssertNil(AttributeChecker.typeFailure(of: Value._emptyValue._slot, type: Value._attributeType), "\(Value.self)")
+      XCTAssertNil(AttributeChecker.typeFailure(of: Value.emptyValue.slot, type: Value.attributeType), "\(Value.self)")
     }
     check(Int16.min, 0, Int16.max)
     check(Int32.min, Int32.max)

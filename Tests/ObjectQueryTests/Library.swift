@@ -1,6 +1,6 @@
 import Foundation
 import ObjectModel
-import ObjectQuery
+@_spi(Generated) import ObjectQuery
 import XCTest
 
 /// Objects of a small library model by number, for tests of predicates and sort orders.
@@ -59,7 +59,7 @@ final class Library: ObjectResolver {
       toMany: Array(repeating: [], count: entity.toManyRelationships.count))
     for (key, value) in values {
       guard case .attribute(let slot) = entity.property(named: key) else { throw UnknownKey(key: key) }
-      row.values[slot.index] = value._fetchConstant.natural?.0 ?? .null
+      row.values[slot.index] = value.fetchConstant.natural?.0 ?? .null
     }
     rows[number] = row
     for (key, target) in toOne {

@@ -1,4 +1,4 @@
-import CipherData
+@_spi(Generated) import CipherData
 import Foundation
 import XCTest
 
@@ -180,7 +180,7 @@ final class TypedValuesTests: XCTestCase {
 
   func testClashingStructNamesAreDistinguished() {
     // A struct gets another name if its name is that of a Swift type.
-    XCTAssertEqual(StringValue._slotCount, 1)
+    XCTAssertEqual(StringValue.slotCount, 1)
     XCTAssertFalse(StringValue.self is any Hashable.Type)
   }
 

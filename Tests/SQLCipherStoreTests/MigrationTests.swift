@@ -1,6 +1,6 @@
 import Foundation
 import ObjectContext
-import ObjectModel
+@_spi(Generated) import ObjectModel
 import ObjectStore
 import XCTest
 import _StoreSpecification
@@ -420,14 +420,14 @@ extension ManagedObjectModel {
   func with(_ entityName: String, _ components: [any EntityComponent]) -> ManagedObjectModel {
     var copy = self
     for index in copy.entities.indices where copy.entities[index].name == entityName {
-      for component in components { component._add(to: &copy.entities[index]) }
+      for component in components { component.add(to: &copy.entities[index]) }
     }
     return copy
   }
 
   func adding(@ModelBuilder _ components: () -> [any ModelComponent]) -> ManagedObjectModel {
     var copy = self
-    for component in components() { component._add(to: &copy) }
+    for component in components() { component.add(to: &copy) }
     return copy
   }
 

@@ -1,6 +1,6 @@
 import Foundation
-import ObjectContext
-import ObjectModel
+@_spi(Generated) import ObjectContext
+@_spi(Generated) import ObjectModel
 import ObjectQuery
 import ObjectStore
 import XCTest
@@ -59,9 +59,9 @@ final class UnreadableValueTests: XCTestCase {
 
   /// Returns whether a typed read of a property yields the default for nil.
   private func isNothing(_ key: String, _ object: ManagedObject, isRequired: Bool) -> Bool {
-    func isNothing<Value: _StoredAttributeValue & Equatable>(_ type: Value.Type) -> Bool {
+    func isNothing<Value: StoredAttributeValue & Equatable>(_ type: Value.Type) -> Bool {
       let slot = object.compiledEntity.slot(named: key)?.index ?? 0
-      return isRequired ? object._value(slot, as: type) == type._emptyValue : object._optionalValue(slot, as: type) == nil
+      return isRequired ? object.value(slot, as: type) == type.emptyValue : object.optionalValue(slot, as: type) == nil
     }
     return switch object.compiledEntity.slot(named: key)?.attributeType {
     case .uuid: isNothing(UUID.self)

@@ -1,7 +1,7 @@
 /// Generates the accessors of a module's `@NSManaged` declarations.
 ///
 /// Each accessor is a method in an extension of the class, with the access level of the declaration and the symbol of the accessor. With
-/// whole-module compilation, the compiler checks that both match. Accessors call `_managed` functions of `NSManagedObject` with a key that
+/// whole-module compilation, the compiler checks that both match. Accessors call functions of `NSManagedObject` such as `managedValue` with a key that
 /// caches the position of the property.
 package struct AccessorSource {
   private let module: ScannedModule
@@ -77,11 +77,11 @@ package struct AccessorSource {
       "", "extension FileManager {", "  @discardableResult func replaceItemAt(",
       "    _ originalItemURL: URL, withItemAt newItemURL: URL, backupItemName: String? = nil, options: ItemReplacementOptions = []",
       "  ) throws -> URL? {",
-      "    try _replaceItem(at: originalItemURL, withItemAt: newItemURL, backupItemName: backupItemName, options: options)", "  }",
+      "    try safelyReplaceItem(at: originalItemURL, withItemAt: newItemURL, backupItemName: backupItemName, options: options)", "  }",
       "  func replaceItem(",
       "    at originalItemURL: URL, withItemAt newItemURL: URL, backupItemName: String?, options: ItemReplacementOptions = [],",
       "    resultingItemURL: UnsafeMutablePointer<NSURL?>?", "  ) throws {",
-      "    let url = try _replaceItem(at: originalItemURL, withItemAt: newItemURL, backupItemName: backupItemName, options: options)",
+      "    let url = try safelyReplaceItem(at: originalItemURL, withItemAt: newItemURL, backupItemName: backupItemName, options: options)",
       "    resultingItemURL?.pointee = url.map { NSURL(fileURLWithPath: $0.path) }", "  }", "}",
     ]
   }
@@ -92,15 +92,15 @@ package struct AccessorSource {
     guard module.sources.contains(where: \.namesCompiledModels) else { return [] }
     return [
       "", "extension Bundle {", "  func url(forResource name: String?, withExtension ext: String?) -> URL? {",
-      "    _resourceURL(forResource: name, withExtension: ext, subdirectory: nil)", "  }",
+      "    modelResourceURL(forResource: name, withExtension: ext, subdirectory: nil)", "  }",
       "  func url(forResource name: String?, withExtension ext: String?, subdirectory subpath: String?) -> URL? {",
-      "    _resourceURL(forResource: name, withExtension: ext, subdirectory: subpath)", "  }",
+      "    modelResourceURL(forResource: name, withExtension: ext, subdirectory: subpath)", "  }",
       "  func path(forResource name: String?, ofType ext: String?) -> String? {",
-      "    _resourcePath(forResource: name, ofType: ext, inDirectory: nil)", "  }",
+      "    modelResourcePath(forResource: name, ofType: ext, inDirectory: nil)", "  }",
       "  func path(forResource name: String?, ofType ext: String?, inDirectory subpath: String?) -> String? {",
-      "    _resourcePath(forResource: name, ofType: ext, inDirectory: subpath)", "  }",
+      "    modelResourcePath(forResource: name, ofType: ext, inDirectory: subpath)", "  }",
       "  func paths(forResourcesOfType ext: String?, inDirectory subpath: String?) -> [String] {",
-      "    _resourcePaths(ofType: ext, inDirectory: subpath)", "  }", "}",
+      "    modelResourcePaths(ofType: ext, inDirectory: subpath)", "  }", "}",
     ]
   }
 
@@ -136,14 +136,15 @@ package struct AccessorSource {
           ["  names.add(\\\(path).`\(name)`, \\\(path)?.?.`\(name)`, \"\(name)\")"])
       }
     }
-    return ["", "@Sendable private func \(keyPathFunction)(_ names: inout _KeyPathNames) {"] + lines + ["}"]
+    return ["", "@Sendable private func \(keyPathFunction)(_ names: inout KeyPathNames) {"] + lines + ["}"]
   }
 
   /// The imports of the files with `@NSManaged` declarations, whose types can come from any of these modules.
   private var imports: [String] {
     let files = Set(accessors.map(\.file))
     var seen: Set<DeclaredImport> = []
-    var lines = ["import CoreData", "import Foundation"]
+    // The members for generated code are invisible to imports without the attribute.
+    var lines = ["@_spi(Generated) import CoreData", "import Foundation"]
     for declared in module.sources.filter({ files.contains($0.file) }).flatMap(\.imports) {
       if declared.conditions.isEmpty, ["CoreData", "Foundation"].contains(declared.module) { continue }
       guard seen.insert(declared).inserted else { continue }
@@ -163,9 +164,9 @@ package struct AccessorSource {
     case .property(let type, let getter, let setter):
       return [
         Self.declaration(ofKey: "`key\(name)`", accessor.name), head,
-        "  @_silgen_name(\"\(getter)\") \(own)func `\(name)_get`() -> \(type.text) { _managedValue(`key\(name)`) }",
+        "  @_silgen_name(\"\(getter)\") \(own)func `\(name)_get`() -> \(type.text) { managedValue(`key\(name)`) }",
         "  @_silgen_name(\"\(setter)\") \(Self.modifier(accessor.setterAccess))func `\(name)_set`(_ value: __owned \(type.text)) {",
-        "    _setManagedValue(value, `key\(name)`)", "  }", "}",
+        "    setManagedValue(value, `key\(name)`)", "  }", "}",
       ]
     case .method(let labels, let types, let result, let symbol):
       guard let method = Self.method(accessor.name, labels, result) else { return [] }
@@ -218,10 +219,10 @@ package struct AccessorSource {
   }
 
   /// Returns the declaration of the key of a property that is written with a body.
-  static func declaration(ofKey key: String, _ name: String) -> String { "private let \(key) = _ManagedKey(\"\(name)\")" }
+  static func declaration(ofKey key: String, _ name: String) -> String { "private let \(key) = ManagedKey(\"\(name)\")" }
 
   /// Returns the body of a property that is written without `@NSManaged`.
-  static func body(with key: String) -> String { "{ get { _managedValue(\(key)) } set { _setManagedValue(newValue, \(key)) } }" }
+  static func body(with key: String) -> String { "{ get { managedValue(\(key)) } set { setManagedValue(newValue, \(key)) } }" }
 
   /// Returns the access modifier: a function in an extension cannot be `open`, and private declarations are used from their own file.
   private static func modifier(_ access: DeclaredAccess) -> String {
@@ -234,11 +235,11 @@ package struct AccessorSource {
 
   private static func call(_ method: ManagedMethod) -> String {
     switch method {
-    case .add(let key): "_managedAdd(p0, to: \"\(key)\")"
-    case .remove(let key): "_managedRemove(p0, from: \"\(key)\")"
-    case .insert(let key): "_managedInsert(p0, into: \"\(key)\", at: p1)"
-    case .removeAt(let key): "_managedRemove(at: p0, from: \"\(key)\")"
-    case .replace(let key): "_managedReplace(at: p0, in: \"\(key)\", with: p1)"
+    case .add(let key): "managedAdd(p0, to: \"\(key)\")"
+    case .remove(let key): "managedRemove(p0, from: \"\(key)\")"
+    case .insert(let key): "managedInsert(p0, into: \"\(key)\", at: p1)"
+    case .removeAt(let key): "managedRemove(at: p0, from: \"\(key)\")"
+    case .replace(let key): "managedReplace(at: p0, in: \"\(key)\", with: p1)"
     }
   }
 }

@@ -151,6 +151,6 @@
     var count = 0
     var types: [String] = []
 
-    var expression: String { (["\(count)"] + types.map { "\($0)._slotCount" }).joined(separator: " + ") }
+    var expression: String { (["\(count)"] + types.map { "\($0).slotCount" }).joined(separator: " + ") }
   }
 #endif

@@ -116,10 +116,10 @@ package final class GraphExporter {
   private func value(of link: ExportPlan.Link, in object: ManagedObject) throws -> JSONValue? {
     let relationship = link.relationship
     if !relationship.isToMany {
-      guard let destination: ManagedObject = object._toOne(relationship.index) else { return nil }
+      guard let destination: ManagedObject = object.toOne(relationship.index) else { return nil }
       return try nested(destination, link)
     }
-    let members = try object._toManyArray(relationship.index, as: ManagedObject.self).map { try nested($0, link) }
+    let members = try object.toManyArray(relationship.index, as: ManagedObject.self).map { try nested($0, link) }
     if members.isEmpty { return nil }
     if relationship.isOrdered { return .array(members) }
     // Unordered members are sorted by their serialized text.
@@ -152,7 +152,7 @@ package final class GraphExporter {
     guard let constraint = key(of: object) else { return [("$ref", name(of: object))] }
     return constraint.slots.map { index in
       let slot = entity.slots[index]
-      if let relationship = slot.relationship, let destination: ManagedObject = object._toOne(index) {
+      if let relationship = slot.relationship, let destination: ManagedObject = object.toOne(index) {
         return (slot.name, reference(to: destination, over: relationship))
       }
       return (slot.name, ValueCoding.json(object.slotValue(index), type: slot.attributeType ?? .undefined))

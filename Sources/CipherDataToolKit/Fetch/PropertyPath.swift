@@ -92,16 +92,16 @@ package struct PropertyPath: Sendable {
       case .object: return identities.label(of: object)
       case .entityName: return .string(object.compiledEntity.name)
       case .uri: return .string(object.objectID.uriString)
-      case .count(let relationship): return .integer(object._toManyCount(relationship.index))
+      case .count(let relationship): return .integer(object.toManyCount(relationship.index))
       }
     }
     switch steps[step] {
     case .toOne(let relationship):
-      guard let destination: ManagedObject = object._toOne(relationship.index) else { return .null }
+      guard let destination: ManagedObject = object.toOne(relationship.index) else { return .null }
       return value(from: destination, step: step + 1, identities, isCell)
     case .toMany(let relationship):
       var values: [JSONValue] = []
-      for member in object._toManyArray(relationship.index, as: ManagedObject.self) {
+      for member in object.toManyArray(relationship.index, as: ManagedObject.self) {
         switch value(from: member, step: step + 1, identities, isCell) {
         case .null: break
         case .array(let nested): values.append(contentsOf: nested)
@@ -121,7 +121,7 @@ extension IdentityTable {
     guard let constraint = key(of: object)?.constraint else { return .string(object.objectID.uriString) }
     let values = constraint.slots.map { index in
       let slot = entity.slots[index]
-      let destination: ManagedObject? = slot.relationship == nil ? nil : object._toOne(index)
+      let destination: ManagedObject? = slot.relationship == nil ? nil : object.toOne(index)
       return (
         slot.name, destination.map(label) ?? ValueCoding.json(object.slotValue(index), type: slot.attributeType ?? .undefined)
       )

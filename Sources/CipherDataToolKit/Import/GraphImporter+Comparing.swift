@@ -33,13 +33,13 @@ extension GraphImporter {
     for relationship in plan.nested(in: entity) where relationship.id != owner.inverseID {
       if relationship.isToMany {
         var members: [[UInt8]] = []
-        for member in living._toManyArray(relationship.index, as: ManagedObject.self) {
+        for member in living.toManyArray(relationship.index, as: ManagedObject.self) {
           var memberBytes: [UInt8] = []
           try append(member, relationship, depth: depth + 1, to: &memberBytes)
           members.append(memberBytes)
         }
         append(members, relationship, to: &bytes)
-      } else if let destination: ManagedObject = living._toOne(relationship.index) {
+      } else if let destination: ManagedObject = living.toOne(relationship.index) {
         bytes.append(7)
         try append(destination, relationship, depth: depth + 1, to: &bytes)
       } else {

@@ -135,10 +135,10 @@ extension GraphImporter {
   }
 
   private func apply(_ wanted: ImportObject?, _ relationship: CompiledRelationship, to living: ManagedObject, isNew: Bool) throws {
-    let current: ManagedObject? = isNew ? nil : living._toOne(relationship.index)
+    let current: ManagedObject? = isNew ? nil : living.toOne(relationship.index)
     guard let wanted else {
       guard let current else { return }
-      living._setToOne(nil, at: relationship.index)
+      living.setToOne(nil, at: relationship.index)
       changed.insert(living)
       release(current, from: relationship)
       return
@@ -149,7 +149,7 @@ extension GraphImporter {
     }
     let destination = try resolve(wanted, implied: implied)
     if destination === current { return }
-    living._setToOne(destination, at: relationship.index)
+    living.setToOne(destination, at: relationship.index)
     if !isNew { changed.insert(living) }
     if let current { release(current, from: relationship) }
   }
@@ -157,10 +157,10 @@ extension GraphImporter {
   private func apply(_ wanted: [ImportObject], _ relationship: CompiledRelationship, to living: ManagedObject, isNew: Bool) throws {
     let implied = Implied(relationship, of: living, in: model)
     if isNew {
-      for member in wanted { living._addToToMany(try resolve(member, implied: implied), at: relationship.index) }
+      for member in wanted { living.addToToMany(try resolve(member, implied: implied), at: relationship.index) }
       return
     }
-    let current = living._toManyArray(relationship.index, as: ManagedObject.self)
+    let current = living.toManyArray(relationship.index, as: ManagedObject.self)
     // Members without a key are compared as a whole with existing members.
     var unmatched: [[UInt8]: [ManagedObject]] = [:]
     if wanted.contains(where: { isAnonymous($0, implied) }) {
@@ -179,7 +179,7 @@ extension GraphImporter {
     let kept = Set(members)
     let isSame = relationship.isOrdered ? current == members : kept == Set(current)
     if isSame { return }
-    living._setToMany(members, at: relationship.index)
+    living.setToMany(members, at: relationship.index)
     changed.insert(living)
     for object in current where !kept.contains(object) { release(object, from: relationship) }
   }

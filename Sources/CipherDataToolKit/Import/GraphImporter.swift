@@ -1,6 +1,6 @@
 import Foundation
 package import ObjectContext
-package import ObjectModel
+@_spi(Generated) package import ObjectModel
 import ObjectStore
 package import ObjectQuery
 
@@ -185,7 +185,7 @@ extension FetchConstant {
     case .text(let value): self = .string(value)
     case .bytes(let data):
       switch type {
-      case .uuid: self = UUID(_slot: slot).map(FetchConstant.uuid) ?? .data(data)
+      case .uuid: self = UUID(slot: slot).map(FetchConstant.uuid) ?? .data(data)
       case .decimal: self = DecimalCoding.decode(data).map(FetchConstant.decimal) ?? .data(data)
       default: self = .data(data)
       }

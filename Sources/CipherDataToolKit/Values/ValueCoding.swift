@@ -1,5 +1,5 @@
 import Foundation
-package import ObjectModel
+@_spi(Generated) package import ObjectModel
 
 /// Lossless conversion between attribute values and JSON: dates as ISO 8601; bytes as Base64; decimals, UUIDs, and URIs as strings.
 package enum ValueCoding {
@@ -30,7 +30,7 @@ package enum ValueCoding {
 
   private static func bytes(_ data: Data, type: AttributeType) -> JSONValue {
     switch type.traits.resolvedType {
-    case .uuid: if let uuid = UUID(_slot: .bytes(data)) { return .string(uuid.uuidString) }
+    case .uuid: if let uuid = UUID(slot: .bytes(data)) { return .string(uuid.uuidString) }
     case .decimal: if let decimal = DecimalCoding.decode(data) { return .string(decimal.isNaN ? "NaN" : decimal.description) }
     default: break
     }
@@ -73,7 +73,7 @@ package enum ValueCoding {
       return .text(url.absoluteString)
     case (.uuid, .string(let text)):
       guard let uuid = UUID(uuidString: text) else { throw expected(type) }
-      return uuid._slot
+      return uuid.slot
     case (.decimal, .string(let text)), (.decimal, .number(let text)): return try decimal(text)
     case (_, .string(let text)) where traits.canBeLarge: return .bytes(try data(text, type: type))
     default: throw Mismatch(message: "\(expectation(of: type)) is expected, not \(value.kindName).")
@@ -109,7 +109,7 @@ package enum ValueCoding {
 
   /// Decimals reliably hold 38 digits; a text with more is rejected, not rounded.
   private static func decimal(_ text: String) throws(Mismatch) -> Slot {
-    if text == "NaN" { return Decimal.nan._slot }
+    if text == "NaN" { return Decimal.nan.slot }
     guard case .number(text)? = try? JSONParser.parse(text) else { throw expected(.decimal) }
     let mantissa = text.utf8.prefix { $0 != 0x65 && $0 != 0x45 }.filter { (0x30...0x39).contains($0) }
     let significant = mantissa.drop { $0 == 0x30 }.reversed().drop { $0 == 0x30 }.count
@@ -117,7 +117,7 @@ package enum ValueCoding {
     guard let decimal = Decimal(string: text, locale: Locale(identifier: "en_US_POSIX")), !decimal.isNaN,
       significant == 0 || decimal != 0
     else { throw Mismatch(message: "A decimal is between 10⁻¹²⁸ and 10¹⁶⁵.") }
-    return decimal._slot
+    return decimal.slot
   }
 
   private static func data(_ text: String, type: AttributeType) throws(Mismatch) -> Data {

@@ -13,7 +13,7 @@ extension FileManager {
   ///   - options: Whether to keep the backup and the original's permissions.
   /// - Returns: The URL of the replaced item.
   /// - Throws: A file system error. The original is then unchanged.
-  public func _replaceItem(
+  @_spi(Generated) public func safelyReplaceItem(
     at originalItemURL: URL, withItemAt newItemURL: URL, backupItemName: String?, options: ItemReplacementOptions
   ) throws -> URL? {
     guard fileExists(atPath: originalItemURL.path) else {

@@ -1,6 +1,6 @@
 // A source may contain any value in any column, so every value is checked.
 import Foundation
-import ObjectModel
+@_spi(Generated) import ObjectModel
 import ObjectStore
 import SQLCipherConnection
 
@@ -113,7 +113,7 @@ final class ValueReader {
 
   private func uuid(_ statement: Statement, _ column: Int32, _ type: ColumnType, _ slot: CompiledSlot, _ key: Int64) throws -> Data {
     if type == .blob, statement.blobBuffer(column).count == 16 { return statement.data(column) }
-    if type == .text, let uuid = UUID(uuidString: statement.text(column)), case .bytes(let data) = uuid._slot { return data }
+    if type == .text, let uuid = UUID(uuidString: statement.text(column)), case .bytes(let data) = uuid.slot { return data }
     throw failure(slot, key, .noUUID)
   }
 

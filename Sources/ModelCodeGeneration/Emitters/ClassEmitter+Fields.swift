@@ -9,11 +9,11 @@ extension ClassEmitter {
       let described = "`\(SwiftText.comment(slot.name))`"
       if let relationship = slot.relationship {
         let type = "FetchObject<\(classNames[relationship.destinationEntity]), FetchIndirect>"
-        members.append(("The to-one relationship \(described)", identifier, type, "_toOne(\(name))"))
+        members.append(("The to-one relationship \(described)", identifier, type, "toOne(\(name))"))
       } else if let attribute = slot.attribute {
         var needs = ImportNeeds()
         guard let type = try forms.form(of: attribute, in: plan.entity.name, &needs)?.field else { continue }
-        members.append(("The attribute \(described)", identifier, type, "_attribute(\(name))"))
+        members.append(("The attribute \(described)", identifier, type, "attribute(\(name))"))
       }
     }
     for (composite, identifier) in plan.composites {
@@ -22,7 +22,7 @@ extension ClassEmitter {
         (
           "The composite attribute `\(SwiftText.comment(composite.name))`", identifier,
           "FetchComposite<\(type), \(composite.attribute.isOptional ? "FetchIndirect" : "Reach")>",
-          "_composite(\(SwiftText.literal(composite.name)))"
+          "composite(\(SwiftText.literal(composite.name)))"
         ))
     }
     for (relationship, identifier) in plan.toMany {
@@ -31,7 +31,7 @@ extension ClassEmitter {
       members.append(
         (
           "The to-many relationship `\(SwiftText.comment(relationship.name))`", identifier, type,
-          "_toMany(\(SwiftText.literal(relationship.name)))"
+          "toMany(\(SwiftText.literal(relationship.name)))"
         ))
     }
     guard !members.isEmpty else { return }

@@ -15,7 +15,8 @@ extension ClassEmitter {
           slot.index,
           property(
             stream.identifier, "ExternalData?", "The value, read and written in chunks, of the attribute", slot.name,
-            get: "_externalData(at: \(slot.index))", set: "_setExternalData(newValue, at: \(slot.index))")
+            get: Self.values.call("externalData", at: "\(slot.index)"),
+            set: Self.values.call("setExternalData", "newValue", at: "\(slot.index)"))
         ))
     }
     for (composite, identifier) in snapshot.composites {
@@ -27,7 +28,8 @@ extension ClassEmitter {
           property(
             try name(identifier, isHashable: composites.isHashable(part, forms)), part.typeName + (isOptional ? "?" : ""),
             "The \(isOptional ? "optional " : "")composite attribute", composite.name,
-            get: "\(isOptional ? "_optionalComposite" : "_composite")(\(slot))", set: "_setComposite(newValue, at: \(slot))")
+            get: Self.values.call(isOptional ? "optionalComposite" : "composite", at: "\(slot)"),
+            set: Self.values.call("setComposite", "newValue", at: "\(slot)"))
         ))
     }
     var lines = members.sorted { $0.slot < $1.slot }.map(\.lines)
@@ -38,13 +40,11 @@ extension ClassEmitter {
       emitter.line("/// A sendable snapshot of the values of an object of the class.")
       emitter.block("\(modifier)nonisolated struct \(typeName): TypedSnapshot") { emitter in
         emitter.line("/// The values.")
-        emitter.line("\(modifier)var _snapshot: ObjectSnapshot")
+        emitter.line("\(modifier)var storage: SnapshotStorage<\(plan.className)>")
         emitter.line("/// Creates a snapshot from the values of an object of the class.")
-        emitter.line("\(modifier)init(_snapshot: ObjectSnapshot) { self._snapshot = _snapshot }")
-        emitter.line("/// The class.")
-        emitter.line("\(modifier)static var _objectType: \(plan.className).Type { \(plan.className).self }")
+        emitter.line("\(modifier)init(storage: SnapshotStorage<\(plan.className)>) { self.storage = storage }")
         emitter.line("/// The model.")
-        emitter.line("\(modifier)static var _model: ManagedObjectModel { \(modelName).managedObjectModel }")
+        emitter.line("\(modifier)static var managedObjectModel: ManagedObjectModel { \(modelName).managedObjectModel }")
         for member in lines {
           emitter.line()
           for line in member { emitter.line(line) }
@@ -62,7 +62,7 @@ extension ClassEmitter {
         "/// - Throws: `StoreError` if the object's row is missing; `KeyValueError` for a name that is not a to-many relationship.")
       let (function, type) = (snapshot.functionName, "\(plan.className).\(typeName)")
       emitter.block("\(modifier)func \(function)(including relationships: [\(forms.swift("String"))] = []) throws -> \(type)") { emitter in
-        emitter.line("\(type)(_snapshot: try _snapshot(including: relationships))")
+        emitter.line("\(type)(storage: SnapshotStorage(try untypedSnapshot(including: relationships)))")
       }
       emitter.line()
       emitter.line("/// Returns a sendable snapshot of the object's current values, with the members of the relationships at key paths.")
@@ -74,7 +74,7 @@ extension ClassEmitter {
       emitter.block(
         "@_disfavoredOverload \(modifier)func \(function)(including relationships: [\(forms.swift("PartialKeyPath"))<Self>]) throws -> \(type)"
       ) { emitter in
-        emitter.line("\(type)(_snapshot: try _snapshot(including: relationships))")
+        emitter.line("\(type)(storage: SnapshotStorage(try untypedSnapshot(including: relationships)))")
       }
     }
   }
@@ -85,40 +85,40 @@ extension ClassEmitter {
     let index = slot.index
     if slot.relationship != nil {
       return property(
-        identifier, "ManagedObjectID?", "The ID of the destination of the to-one relationship", slot.name, get: "_toOneID(\(index))",
-        set: "_setToOneID(newValue, at: \(index))")
+        identifier, "ManagedObjectID?", "The ID of the destination of the to-one relationship", slot.name,
+        get: Self.values.call("toOneID", at: "\(index)"), set: Self.values.call("setToOneID", "newValue", at: "\(index)"))
     }
     guard let attribute = slot.attribute, let form = try forms.form(of: attribute, in: plan.entity.name, &needs) else { return nil }
     let isDerived = attribute.derivationExpression != nil
     let kind = "\(attribute.isOptional ? "optional " : "")\(isDerived ? "derived " : "")attribute"
     return property(
       name(identifier, isHashable: form.isHashable), form.declared, "The \(kind)", slot.name,
-      read: form.read("\(index)", of: "_snapshot."), set: isDerived ? nil : form.write("newValue", at: "\(index)"))
+      get: form.read("\(index)", of: Self.values),
+      set: isDerived ? nil : form.write("newValue", at: "\(index)", of: Self.values))
   }
 
   @_optimize(none) private func toMany(_ relationship: CompiledRelationship, _ identifier: String) -> [String] {
     let index = relationship.index
     let kind = relationship.isOrdered ? "ordered to-many relationship" : "to-many relationship"
-    let (type, read) =
+    let members = Self.values.call("memberIDs", at: "\(index)")
+    let (type, get) =
       relationship.isOrdered
-      ? ("[ManagedObjectID]?", "_snapshot._members(\(index))")
-      : ("\(forms.swift("Set"))<ManagedObjectID>?", "_snapshot._members(\(index)).map { \(forms.swift("Set"))($0) }")
+      ? ("[ManagedObjectID]?", members)
+      : ("\(forms.swift("Set"))<ManagedObjectID>?", "\(members).map { \(forms.swift("Set"))($0) }")
     return property(
-      identifier, type, "The IDs of the members, nil if the snapshot does not include them, of the \(kind)", relationship.name, read: read,
-      set: "_setMembers(newValue, at: \(index))")
+      identifier, type, "The IDs of the members, nil if the snapshot does not include them, of the \(kind)", relationship.name, get: get,
+      set: Self.values.call("setMemberIDs", "newValue", at: "\(index)"))
   }
 
   /// Returns the name of a property. `id` identifies the snapshot and must be `Hashable`.
   private func name(_ identifier: String, isHashable: Bool) -> String { identifier == "id" && !isHashable ? "idValue" : identifier }
 
   private func property(_ identifier: String, _ type: String, _ comment: String, _ name: String, get: String, set: String?) -> [String] {
-    property(identifier, type, comment, name, read: "_snapshot.\(get)", set: set)
-  }
-
-  private func property(_ identifier: String, _ type: String, _ comment: String, _ name: String, read: String, set: String?) -> [String] {
     let head = "\(options.modifier)var \(SwiftText.escaped(identifier)): \(type) {"
     let described = "/// \(comment) `\(SwiftText.comment(name))`."
-    guard let set else { return [described, "\(head) \(read) }"] }
-    return [described, head, "  get { \(read) }", "  set { _snapshot.\(set) }", "}"]
+    guard let set else { return [described, "\(head) \(get) }"] }
+    return [described, head, "  get { \(get) }", "  set { \(set) }", "}"]
   }
+
+  private static let values = AccessTarget.snapshot("storage.values")
 }

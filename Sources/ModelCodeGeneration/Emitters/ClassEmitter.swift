@@ -24,7 +24,8 @@ struct ClassEmitter {
           slot.index,
           property(
             stream.identifier, type: "ExternalData?", comment: "The value, read and written in chunks, of the attribute",
-            name: slot.name, get: "_externalData(at: \(slot.index))", set: "_setExternalData(newValue, at: \(slot.index))")
+            name: slot.name, get: Self.target.call("externalData", at: "\(slot.index)"),
+            set: Self.target.call("setExternalData", "newValue", at: "\(slot.index)"))
         ))
     }
     for (composite, identifier) in plan.composites {
@@ -36,7 +37,7 @@ struct ClassEmitter {
       members.append([
         "/// The objects of the fetched property `\(SwiftText.comment(property.name))`.",
         "\(options.modifier)final var \(SwiftText.escaped(identifier)): [\(className)] "
-          + "{ _fetchedProperty(\(SwiftText.literal(property.name))) }",
+          + "{ GeneratedCode.fetchedProperty(\(SwiftText.literal(property.name)), of: self) }",
       ])
     }
     let rules = try rules(of: plan)
@@ -92,20 +93,24 @@ struct ClassEmitter {
 
   // MARK: Attributes and to-one relationships
 
+  private static let target = AccessTarget.object("self")
+
   @_optimize(none) private func member(
     _ slot: CompiledSlot, _ identifier: String, _ plan: ClassPlan, _ needs: inout ImportNeeds
   ) throws(CodeGenerationError) -> [String]? {
     if let relationship = slot.relationship {
       return property(
         identifier, type: "\(classNames[relationship.destinationEntity])?", comment: "The to-one relationship", name: slot.name,
-        get: "_toOne(\(slot.index))", set: "_setToOne(newValue, at: \(slot.index))", isInlinable: true)
+        get: Self.target.call("toOne", at: "\(slot.index)"), set: Self.target.call("setToOne", "newValue", at: "\(slot.index)"),
+        isInlinable: true)
     }
     guard let attribute = slot.attribute, let form = try forms.form(of: attribute, in: plan.entity.name, &needs) else { return nil }
     let kind = "\(attribute.isOptional ? "optional " : "")\(attribute.derivationExpression == nil ? "" : "derived ")attribute"
     return property(
-      identifier, type: form.declared, comment: "The \(kind)", name: slot.name, get: form.read("\(slot.index)"),
+      identifier, type: form.declared, comment: "The \(kind)", name: slot.name, get: form.read("\(slot.index)", of: Self.target),
       // Values that the store computes are read-only.
-      set: attribute.derivationExpression == nil ? form.write("newValue", at: "\(slot.index)") : nil, isInlinable: form.isReadInPlace)
+      set: attribute.derivationExpression == nil ? form.write("newValue", at: "\(slot.index)", of: Self.target) : nil,
+      isInlinable: form.isReadInPlace)
   }
 
   private func member(_ composite: CompiledComposite, _ identifier: String) -> [String]? {
@@ -113,7 +118,8 @@ struct ClassEmitter {
     let (isOptional, slot) = (composite.attribute.isOptional, composite.slots.lowerBound)
     return property(
       identifier, type: plan.typeName + (isOptional ? "?" : ""), comment: "The \(isOptional ? "optional " : "")composite attribute",
-      name: composite.name, get: "\(isOptional ? "_optionalComposite" : "_composite")(\(slot))", set: "_setComposite(newValue, at: \(slot))"
+      name: composite.name, get: Self.target.call(isOptional ? "optionalComposite" : "composite", at: "\(slot)"),
+      set: Self.target.call("setComposite", "newValue", at: "\(slot)")
     )
   }
 
@@ -138,23 +144,26 @@ struct ClassEmitter {
     let name = SwiftText.comment(relationship.name)
     let index = relationship.index
     let members = relationship.isOrdered ? "[\(type)]" : "\(forms.swift("Set"))<\(type)>"
-    let read = relationship.isOrdered ? "_toManyArray(\(index))" : "_toManySet(\(index))"
+    let read = Self.target.call(relationship.isOrdered ? "toManyArray" : "toManySet", at: "\(index)")
     var result = [
       property(
         identifier, type: members, comment: "The \(relationship.isOrdered ? "ordered " : "")to-many relationship", name: relationship.name,
-        get: read, set: "_setToMany(\(forms.swift("Array"))(newValue) as [ManagedObject], at: \(index))"),
-      ["/// Adds an object to `\(name)`.", "\(modifier)final func addTo\(suffix)(_ value: \(type)) { _addToToMany(value, at: \(index)) }"],
+        get: read, set: Self.target.call("setToMany", "\(forms.swift("Array"))(newValue) as [ManagedObject]", at: "\(index)")),
+      [
+        "/// Adds an object to `\(name)`.",
+        "\(modifier)final func addTo\(suffix)(_ value: \(type)) { GeneratedCode.addToToMany(value, at: \(index), of: self) }",
+      ],
       [
         "/// Adds objects to `\(name)`.",
-        "\(modifier)final func addTo\(suffix)(_ values: \(members)) { for value in values { _addToToMany(value, at: \(index)) } }",
+        "\(modifier)final func addTo\(suffix)(_ values: \(members)) { for value in values { GeneratedCode.addToToMany(value, at: \(index), of: self) } }",
       ],
       [
         "/// Removes an object from `\(name)`.",
-        "\(modifier)final func removeFrom\(suffix)(_ value: \(type)) { _removeFromToMany(value, at: \(index)) }",
+        "\(modifier)final func removeFrom\(suffix)(_ value: \(type)) { GeneratedCode.removeFromToMany(value, at: \(index), of: self) }",
       ],
       [
         "/// Removes objects from `\(name)`.",
-        "\(modifier)final func removeFrom\(suffix)(_ values: \(members)) { for value in values { _removeFromToMany(value, at: \(index)) } }",
+        "\(modifier)final func removeFrom\(suffix)(_ values: \(members)) { for value in values { GeneratedCode.removeFromToMany(value, at: \(index), of: self) } }",
       ],
     ]
     guard relationship.isOrdered else { return result }
@@ -163,31 +172,31 @@ struct ClassEmitter {
       [
         "/// Inserts an object into `\(name)` at a position. An object that is already a member moves.",
         "\(modifier)final func insertInto\(suffix)(_ value: \(type), at position: \(int)) {",
-        "  _insertIntoToMany(value, position: position, at: \(index))", "}",
+        "  GeneratedCode.insertIntoToMany(value, position: position, at: \(index), of: self)", "}",
       ],
       [
         "/// Inserts objects into `\(name)` in order, starting at a position. Objects that are already members move.",
         "\(modifier)final func insertInto\(suffix)(_ values: [\(type)], at position: \(int)) {",
-        "  _insertIntoToMany(values, position: position, at: \(index))", "}",
+        "  GeneratedCode.insertIntoToMany(values, position: position, at: \(index), of: self)", "}",
       ],
       [
         "/// Removes the object at a position from `\(name)`.",
-        "\(modifier)final func removeFrom\(suffix)(at position: \(int)) { _removeFromToMany(position: position, at: \(index)) }",
+        "\(modifier)final func removeFrom\(suffix)(at position: \(int)) { GeneratedCode.removeFromToMany(position: position, at: \(index), of: self) }",
       ],
       [
         "/// Removes the objects at positions from `\(name)`. The positions can be a range, an index set, or a list.",
         "\(modifier)final func removeFrom\(suffix)(at positions: some Sequence<\(int)>) { "
-          + "_removeFromToMany(positions: positions, at: \(index)) }",
+          + "GeneratedCode.removeFromToMany(positions: positions, at: \(index), of: self) }",
       ],
       [
         "/// Replaces the object at a position of `\(name)`.",
         "\(modifier)final func replace\(suffix)(at position: \(int), with value: \(type)) {",
-        "  _replaceInToMany(position: position, with: value, at: \(index))", "}",
+        "  GeneratedCode.replaceInToMany(position: position, with: value, at: \(index), of: self)", "}",
       ],
       [
         "/// Replaces the objects at a range of positions of `\(name)`.",
         "\(modifier)final func replace\(suffix)(at positions: \(forms.swift("Range"))<\(int)>, with values: [\(type)]) {",
-        "  _replaceInToMany(positions, with: values, at: \(index))", "}",
+        "  GeneratedCode.replaceInToMany(positions, with: values, at: \(index), of: self)", "}",
       ],
     ]
     return result

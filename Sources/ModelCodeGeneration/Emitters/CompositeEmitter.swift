@@ -15,8 +15,8 @@ struct CompositeEmitter {
     let slot: String
     let declared: String
     let initial: String?
-    let read: String
-    let write: String
+    let read: (AccessTarget) -> String
+    let write: (AccessTarget) -> String
     let field: String
   }
 
@@ -42,33 +42,17 @@ struct CompositeEmitter {
         for part in parts { emitter.line("self.\(part.identifier) = \(ShadowedNames.marked(part.identifier))") }
       }
       emitter.line()
-      emitter.line("/// Reads the parts from the slots of an object.")
-      emitter.block("\(modifier)init(_of object: ManagedObject, at slot: \(forms.swift("Int")))") { emitter in
-        for part in parts { emitter.line("self.\(part.identifier) = \(part.read)") }
-      }
+      emitAccess(to: "ManagedObject", "an object", parts, .object("object"), modifier, &emitter)
       emitter.line()
-      emitter.line("/// Writes changed parts to the slots of an object.")
-      emitter.block("\(modifier)func _write(to object: ManagedObject, at slot: \(forms.swift("Int")))") { emitter in
-        for part in parts { emitter.line(part.write) }
-      }
-      emitter.line()
-      emitter.line("/// Reads the parts from the slots of a snapshot.")
-      emitter.block("\(modifier)init(_of object: ObjectSnapshot, at slot: \(forms.swift("Int")))") { emitter in
-        for part in parts { emitter.line("self.\(part.identifier) = \(part.read)") }
-      }
-      emitter.line()
-      emitter.line("/// Writes changed parts to the slots of a snapshot.")
-      emitter.block("\(modifier)func _write(to object: inout ObjectSnapshot, at slot: \(forms.swift("Int")))") { emitter in
-        for part in parts { emitter.line(part.write) }
-      }
+      emitAccess(to: "ObjectSnapshot", "a snapshot", parts, .snapshot("object"), modifier, &emitter)
       emitter.line()
       emitter.line("/// The number of slots of the parts.")
-      emitter.line("\(modifier)static var _slotCount: \(forms.swift("Int")) { \(plan.slotCount) }")
+      emitter.line("\(modifier)static var slotCount: \(forms.swift("Int")) { \(plan.slotCount) }")
       emitter.line("/// The names of the parts, by slot.")
       let names = plan.partNames.map(SwiftText.literal).joined(separator: ", ")
-      emitter.line("\(modifier)static var _partNames: [\(forms.swift("String"))] { [\(names)] }")
+      emitter.line("\(modifier)static var partNames: [\(forms.swift("String"))] { [\(names)] }")
       emitter.line("/// The classes of the model that the composite belongs to.")
-      emitter.line("\(modifier)static var _classTable: ManagedObjectClasses { \(modelName).classes }")
+      emitter.line("\(modifier)static var classTable: ManagedObjectClasses { \(modelName).classes }")
     }
     emitter.line()
     emitter.line("/// The fields of `\(plan.typeName)` in typed queries.")
@@ -79,6 +63,23 @@ struct CompositeEmitter {
       }
     }
     return needs
+  }
+
+  /// Adds the initializer that reads the parts from an object or a snapshot, and the function that writes them to it.
+  @_optimize(none) private func emitAccess(
+    to type: String, _ described: String, _ parts: [Part], _ target: AccessTarget, _ modifier: String, _ emitter: inout SwiftEmitter
+  ) {
+    let int = forms.swift("Int")
+    emitter.line("/// Reads the parts from the slots of \(described).")
+    emitter.block("\(modifier)init(of object: \(type), at slot: \(int))") { emitter in
+      for part in parts { emitter.line("self.\(part.identifier) = \(part.read(target))") }
+    }
+    emitter.line()
+    emitter.line("/// Writes changed parts to the slots of \(described).")
+    let parameter = if case .snapshot = target { "inout \(type)" } else { type }
+    emitter.block("\(modifier)func write(to object: \(parameter), at slot: \(int))") { emitter in
+      for part in parts { emitter.line(part.write(target)) }
+    }
   }
 
   @_optimize(none) private func part(
@@ -92,9 +93,9 @@ struct CompositeEmitter {
       return Part(
         name: attribute.name, identifier: name, slot: slot, declared: inner.typeName + (attribute.isOptional ? "?" : ""),
         initial: attribute.isOptional ? "nil" : nil,
-        read: "object.\(attribute.isOptional ? "_optionalComposite" : "_composite")(\(slot))",
-        write: "object._setComposite(self.\(name), at: \(slot))",
-        field: "FetchComposite<\(inner.typeName), \(reach)> { _composite(\(literal)) }")
+        read: { $0.call(attribute.isOptional ? "optionalComposite" : "composite", at: slot) },
+        write: { $0.call("setComposite", "self.\(name)", at: slot) },
+        field: "FetchComposite<\(inner.typeName), \(reach)> { composite(\(literal)) }")
     }
     // In a valid model, only composite parts have no form.
     guard let form = try forms.form(of: attribute, in: plan.composite.name, &needs) else {
@@ -102,7 +103,7 @@ struct CompositeEmitter {
     }
     return Part(
       name: attribute.name, identifier: name, slot: slot, declared: form.declared, initial: form.initial,
-      read: form.read(slot, of: "object."), write: form.writePart("self.\(name)", at: slot),
-      field: "\(form.field) { _attribute(\(literal)) }")
+      read: { form.read(slot, of: $0) }, write: { form.writePart("self.\(name)", at: slot, of: $0) },
+      field: "\(form.field) { attribute(\(literal)) }")
   }
 }

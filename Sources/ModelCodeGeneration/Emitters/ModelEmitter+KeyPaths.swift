@@ -4,19 +4,19 @@ extension ModelEmitter {
   /// Adds the function that creates the table of key paths and property names, and one for each class.
   @_optimize(none) func emitKeyPaths(to emitter: inout SwiftEmitter) {
     let typed = model.entities.filter { plans.classNames[$0.number] != ClassPlans.baseName }
-    emitter.block("@Sendable private static func makeKeyPathNames() -> _KeyPathNames") { emitter in
+    emitter.block("@Sendable private static func makeKeyPathNames() -> KeyPathNames") { emitter in
       if typed.isEmpty, composites.plans.isEmpty {
-        emitter.line("_KeyPathNames()")
+        emitter.line("KeyPathNames()")
         return
       }
-      emitter.line("var names = _KeyPathNames()")
+      emitter.line("var names = KeyPathNames()")
       for entity in typed { emitter.line("addKeyPaths\(entity.number)(to: &names)") }
       for (number, plan) in composites.plans.enumerated() where !plan.parts.isEmpty { emitter.line("addParts\(number)(to: &names)") }
       emitter.line("return names")
     }
     for entity in typed {
       emitter.line()
-      emitter.block("private static func addKeyPaths\(entity.number)(to names: inout _KeyPathNames)") { emitter in
+      emitter.block("private static func addKeyPaths\(entity.number)(to names: inout KeyPathNames)") { emitter in
         let name = plans.classNames[entity.number]
         for (identifier, property) in [("objectID", "objectID")] + plans.properties(of: entity, in: model) {
           emitter.line(line(name, identifier, property))
@@ -25,7 +25,7 @@ extension ModelEmitter {
     }
     for (number, plan) in composites.plans.enumerated() where !plan.parts.isEmpty {
       emitter.line()
-      emitter.block("private static func addParts\(number)(to names: inout _KeyPathNames)") { emitter in
+      emitter.block("private static func addParts\(number)(to names: inout KeyPathNames)") { emitter in
         for (attribute, identifier, _) in plan.parts { emitter.line(line(plan.typeName, identifier, attribute.name)) }
       }
     }

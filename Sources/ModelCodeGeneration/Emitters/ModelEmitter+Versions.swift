@@ -11,7 +11,7 @@ extension ModelEmitter {
     emitter.line("/// The versions of the model, for the stages of a migration.")
     emitter.block("\(modifier)nonisolated enum \(versionsName)") { emitter in
       for version in plan.versions {
-        let source = version.text.map { "_text: \(SwiftText.literal($0))" } ?? "managedObjectModel"
+        let source = version.text.map { "text: \(SwiftText.literal($0))" } ?? "managedObjectModel"
         emitter.line("/// The version \(SwiftText.comment(version.name)).")
         emitter.line(
           "\(modifier)static let \(SwiftText.escaped(version.identifier)): ManagedObjectModelReference = ManagedObjectModelReference(\(source))"

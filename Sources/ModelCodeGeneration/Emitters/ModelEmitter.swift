@@ -33,12 +33,12 @@ struct ModelEmitter {
         for entity in typed { emitter.line("  \(SwiftText.literal(entity.name)): \(classNames[entity.number]).self,") }
         if !typed.isEmpty { emitter.line("],") }
         let generated = typed.filter { $0.entityDescription.codeGeneration != .manual }
-        emitter.line(generated.isEmpty ? "_layouts: [:]," : "_layouts: [")
+        emitter.line(generated.isEmpty ? "layouts: [:]," : "layouts: [")
         for entity in generated {
           emitter.line("  \(SwiftText.literal(entity.name)): 0x\(String(entity.layoutFingerprint, radix: 16)),")
         }
         if !generated.isEmpty { emitter.line("],") }
-        emitter.line("_keyPathNames: makeKeyPathNames")
+        emitter.line("keyPathNames: makeKeyPathNames")
       }
       emitter.line()
       emitter.line("/// Returns a container with the model and its classes. Call `loadPersistentStores()` to open its stores.")

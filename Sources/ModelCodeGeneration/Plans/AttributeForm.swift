@@ -33,40 +33,58 @@ struct AttributeForm {
   var isReadInPlace: Bool { if case .transformed = kind { false } else { true } }
 
   /// Returns an expression that reads a slot.
-  ///
-  /// - Parameters:
-  ///   - slot: An expression for the slot.
-  ///   - object: The object followed by a dot; empty for `self`.
-  func read(_ slot: String, of object: String = "") -> String {
+  func read(_ slot: String, of target: AccessTarget) -> String {
     switch kind {
-    case .value: return "\(object)\(isOptional ? "_optionalValue" : "_value")(\(slot))"
+    case .value: target.call(isOptional ? "optionalValue" : "value", at: slot)
     case .raw(let stored, let unknown):
-      let call = stored.map { "\(object)_rawValue(\(slot), of: \($0).self)" } ?? "\(object)_rawValue(\(slot))"
-      return call + (unknown.map { " ?? .\($0)" } ?? "")
-    case .transformed(let empty): return "\(object)_transformed(\(slot), as: (\(type)).self)" + (empty.map { " ?? \($0)" } ?? "")
+      target.call("rawValue", at: slot, Self.stored(stored)) + (unknown.map { " ?? .\($0)" } ?? "")
+    case .transformed(let empty): target.call("transformed", at: slot, "as: (\(type)).self") + (empty.map { " ?? \($0)" } ?? "")
     }
   }
 
   /// Returns a statement that writes a property's slot.
-  func write(_ value: String, at slot: String) -> String {
+  func write(_ value: String, at slot: String, of target: AccessTarget) -> String {
     switch kind {
-    case .value: "\(isOptional ? "_setOptionalValue" : "_setValue")(\(value), at: \(slot))"
-    case .raw(let stored?, _): "_setRawValue(\(value), at: \(slot), of: \(stored).self)"
-    case .raw(nil, _): "_setRawValue(\(value), integer: \(slot))"
-    case .transformed: "_setTransformed(\(value), at: \(slot))"
+    case .value: target.call(isOptional ? "setOptionalValue" : "setValue", value, at: slot)
+    case .raw(let stored, _): target.call("setRawValue", value, at: slot, Self.stored(stored))
+    case .transformed: target.call("setTransformed", value, at: slot)
     }
   }
 
   /// Returns a statement that writes a part of a composite.
-  func writePart(_ value: String, at slot: String) -> String {
+  func writePart(_ value: String, at slot: String, of target: AccessTarget) -> String {
     switch kind {
-    case .value: "object._setPart(\(value), at: \(slot))"
-    case .raw(let stored?, _): "object._setRawPart(\(value), at: \(slot), of: \(stored).self)"
-    case .raw(nil, _): "object._setRawPart(\(value), integer: \(slot))"
-    case .transformed: "object._setTransformedPart(\(value), at: \(slot))"
+    case .value: target.call("setPart", value, at: slot)
+    case .raw(let stored, _): target.call("setRawPart", value, at: slot, Self.stored(stored))
+    case .transformed: target.call("setTransformedPart", value, at: slot)
     }
   }
 
+  private static func stored(_ type: String?) -> String? { type.map { "storedAs: \($0).self" } }
+}
+
+/// The object or snapshot whose slots generated source reads and writes.
+enum AccessTarget {
+  /// An expression for a managed object.
+  case object(String)
+  /// An expression for an `ObjectSnapshot`.
+  case snapshot(String)
+
+  /// Returns a call of an accessor.
+  ///
+  /// - Parameters:
+  ///   - function: The name of the function.
+  ///   - value: The value to write; `nil` for none.
+  ///   - slot: An expression for the slot or index.
+  ///   - more: A further argument; `nil` for none.
+  func call(_ function: String, _ value: String? = nil, at slot: String, _ more: String? = nil) -> String {
+    switch self {
+    case .object(let object):
+      "GeneratedCode.\(function)(\([value, "at: \(slot)", "of: \(object)", more].compactMap { $0 }.joined(separator: ", ")))"
+    case .snapshot(let snapshot):
+      "\(snapshot).\(function)(\([value, "at: \(slot)", more].compactMap { $0 }.joined(separator: ", ")))"
+    }
+  }
 }
 
 /// Determines the forms of attributes, and records the imports that they need.
@@ -108,7 +126,7 @@ struct AttributeForms {
   }
 
   private func plain(_ attribute: AttributeDescription, _ type: String) -> AttributeForm {
-    let output = attribute.isOptional ? type + "?" : "Reach._" + attribute.type.identifier
+    let output = attribute.isOptional ? type + "?" : "Reach." + attribute.type.identifier
     return AttributeForm(
       kind: .value, type: type, isOptional: attribute.isOptional, initial: initial(of: attribute, type), isHashable: true,
       field: "FetchField<\(type), \(output)>")
@@ -180,8 +198,8 @@ struct AttributeForms {
     case .argument(let label): if let literal = Self.literal(of: value) { return "\(type)(\(label): \(literal))" }
     case nil: break
     }
-    let made = "\(type)(_slot: \(SwiftText.slot(value, data: hiddenNames.contains("Data") ? "Foundation.Data" : "Data")))"
-    return attribute.isOptional ? made : "\(made) ?? \(type)._emptyValue"
+    let slot = SwiftText.slot(value, data: hiddenNames.contains("Data") ? "Foundation.Data" : "Data")
+    return "GeneratedCode.defaultValue(\(slot))"
   }
 
   private static func literal(of slot: Slot) -> String? {

@@ -5,7 +5,7 @@ struct SnapshotPlan {
   /// The user info key of an entity for the name of the struct, or `NO` for none.
   static let nameKey = "swiftSnapshot"
   /// Names of the struct's own members.
-  private static let reserved: Set<String> = ["_snapshot", "_objectType", "_model"]
+  private static let reserved: Set<String> = ["storage"]
 
   /// The name of the struct, which is nested in the class.
   let typeName: String

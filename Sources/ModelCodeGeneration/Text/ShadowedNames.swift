@@ -20,10 +20,12 @@ struct ShadowedNames {
     "AttributeDescription", "AttributeType", "CompositeDescription", "CustomMigrationStage", "EntityDescription", "ExternalData",
     "FetchComposite", "FetchField", "FetchIndexDescription", "FetchIndexElement", "FetchIndirect", "FetchMembers", "FetchObject",
     "FetchOpaqueField", "FetchOrdered", "FetchRawField", "FetchRequestTemplate", "FetchUnordered", "FetchedPropertyDescription",
+    "GeneratedCode",
     "ManagedObject", "ManagedObjectClasses", "ManagedObjectID", "ManagedObjectModel", "ManagedObjectModelReference", "MergePolicy",
     "ModelConfiguration", "ModelValidationError", "ObjectSnapshot", "PersistentContainer", "PersistentStoreDescription",
-    "PropertyDescription", "RelationshipDescription", "SnapshotComposite", "StagedMigrationManager", "TypedManagedObject",
-    "TypedSnapshot", "_KeyPathNames",
+    "PropertyDescription", "RelationshipDescription", "SnapshotComposite", "SnapshotStorage", "StagedMigrationManager",
+    "TypedManagedObject",
+    "TypedSnapshot", "KeyPathNames",
   ]
 
   /// Returns the Swift types of attributes that meet a condition.

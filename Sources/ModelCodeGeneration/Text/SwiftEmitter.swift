@@ -71,12 +71,14 @@ struct ImportLines {
   @_optimize(none) var lines: [String] {
     let first = ["CipherData", "Foundation"]
     let others = levels.keys.filter { !first.contains($0) }.sorted()
-    return (first + others).compactMap { module in
-      switch levels[module] {
-      case nil: nil
-      case .internal: "import \(module)"
-      case .package: "package import \(module)"
-      case .public: "public import \(module)"
+    return (first + others).compactMap { (module: String) -> String? in
+      guard let level = levels[module] else { return nil }
+      // The members for generated code are invisible to imports without the attribute.
+      let attribute = module == "CipherData" ? "@_spi(Generated) " : ""
+      switch level {
+      case .internal: return "\(attribute)import \(module)"
+      case .package: return "\(attribute)package import \(module)"
+      case .public: return "\(attribute)public import \(module)"
       }
     }
   }

@@ -1,7 +1,7 @@
 import ObjectModel
 
 /// The names of generated properties by Swift key path, for the classes of one model. Generated code fills the table.
-public struct _KeyPathNames: Sendable {
+public struct KeyPathNames: Sendable {
   // Key paths of plain properties capture nothing and are safe to share; in Swift 5 mode the compiler does not treat them as `Sendable`.
   private struct Property: @unchecked Sendable {
     let name: String
@@ -48,7 +48,7 @@ public struct _KeyPathNames: Sendable {
     let (hash, value) = (keyPath.hashValue, ObjectIdentifier(type(of: keyPath).valueType))
     var ends = properties.map { (keyPath: $0.keyPath, keys: [$0.name]) }
     var count = 0
-    for _ in 1..<_KeyPathNames.maximumLength {
+    for _ in 1..<KeyPathNames.maximumLength {
       var longer: [(keyPath: AnyKeyPath, keys: [String])] = []
       for end in ends {
         let reached = ObjectIdentifier(type(of: end.keyPath).valueType)
@@ -56,7 +56,7 @@ public struct _KeyPathNames: Sendable {
         let next = continuing[reached]?.map { ($0, $0.continued) } ?? starting[reached]?.map { ($0, $0.keyPath) } ?? []
         for (property, step) in next {
           count += 1
-          guard count <= _KeyPathNames.maximumCount, let path = end.keyPath.appending(path: step) else { return nil }
+          guard count <= KeyPathNames.maximumCount, let path = end.keyPath.appending(path: step) else { return nil }
           let keys = end.keys + [property.name]
           if path.hashValue == hash, ObjectIdentifier(type(of: path).valueType) == value { return keys }
           longer.append((path, keys))

@@ -17,7 +17,7 @@ public struct ManagedObjectClasses: Sendable {
   private let keyPaths: KeyPathTable
 
   /// Creates a table of classes by entity name.
-  public init(_ types: [String: ManagedObject.Type] = [:]) { self.init(types, _layouts: [:]) { _KeyPathNames() } }
+  public init(_ types: [String: ManagedObject.Type] = [:]) { self.init(types, layouts: [:]) { KeyPathNames() } }
 
   /// Creates a table of generated classes.
   ///
@@ -25,9 +25,9 @@ public struct ManagedObjectClasses: Sendable {
   ///   - types: The classes, by entity name.
   ///   - layouts: The ``CompiledEntity/layoutFingerprint`` of each entity whose class uses literal slot numbers.
   ///   - keyPathNames: Creates the table of property names by Swift key path. It is called when the table is first needed.
-  public init(
-    _ types: [String: ManagedObject.Type] = [:], _layouts layouts: [String: UInt64],
-    _keyPathNames keyPathNames: @escaping @Sendable () -> _KeyPathNames
+  @_spi(Generated) public init(
+    _ types: [String: ManagedObject.Type] = [:], layouts: [String: UInt64],
+    keyPathNames: @escaping @Sendable () -> KeyPathNames
   ) {
     keyPaths = KeyPathTable(make: keyPathNames)
     for (name, type) in types { register(type, forEntityName: name) }
@@ -71,12 +71,12 @@ public struct ManagedObjectClasses: Sendable {
 
 /// A key-path table that is created on first use.
 private final class KeyPathTable: Sendable {
-  private let make: @Sendable () -> _KeyPathNames
-  private let made = Mutex<_KeyPathNames?>(nil)
+  private let make: @Sendable () -> KeyPathNames
+  private let made = Mutex<KeyPathNames?>(nil)
 
-  init(make: @escaping @Sendable () -> _KeyPathNames) { self.make = make }
+  init(make: @escaping @Sendable () -> KeyPathNames) { self.make = make }
 
-  var names: _KeyPathNames {
+  var names: KeyPathNames {
     made.withLock { made in
       let names = made ?? make()
       made = names

@@ -71,7 +71,7 @@ extension DocumentConflict {
     let entity = object.compiledEntity
     mine = self.keys.values { key in
       guard let slot = entity.slot(named: key) else { return nil }
-      guard let attribute = slot.attribute else { return object._toOneID(slot.index) }
+      guard let attribute = slot.attribute else { return object.toOneID(slot.index) }
       return (try? AttributeConversion.untypedValue(of: object.slotValue(slot.index), attribute)) ?? nil
     }
     theirs = object.image.map { RowSnapshot($0, of: entity, space: object.ownSpace).values(of: keys.sorted()) }

@@ -219,7 +219,7 @@ import ObjectStore
       let entity = object.compiledEntity
       for slot in entity.slots where keys.contains(slot.name) {
         if slot.relationship != nil {
-          object._setToOne(context.object(row.reference(slot.index), near: object), at: slot.index)
+          object.setToOne(context.object(row.reference(slot.index), near: object), at: slot.index)
         } else if let value = try? object.storedValue(slot.index, of: row) {
           object.setSlotValue(value, at: slot.index)
         }

@@ -1,4 +1,4 @@
-public import ObjectModel
+@_spi(Generated) public import ObjectModel
 public import ObjectQuery
 import Synchronization
 
@@ -8,15 +8,15 @@ import Synchronization
 /// `FetchKeyPathNaming`, which add no further requirements.
 public protocol EntityClass: ManagedObject {
   /// The name of the entity.
-  static var _declaredEntityName: String { get }
+  static var declaredEntityName: String { get }
   /// The entity. An inverse that only the destination's class declares is missing here; a model that contains both classes has it.
   static var entityDescription: EntityDescription { get }
   /// The destination classes of relationships and fetched properties, and the superclass if it declares an entity.
-  static var _relatedClasses: [any EntityClass.Type] { get }
+  static var relatedClasses: [any EntityClass.Type] { get }
   /// The structs of the composite attributes, without inherited ones.
-  static var _relatedComposites: [any EntityComposite.Type] { get }
+  static var relatedComposites: [any EntityComposite.Type] { get }
   /// Adds the declared and inherited properties of the class to a table. It is called for the class itself and by its subclasses.
-  static func _addKeyPaths(to names: inout _KeyPathNames)
+  static func addKeyPaths(to names: inout KeyPathNames)
 }
 
 extension EntityClass where Self: Identifiable {
@@ -32,11 +32,11 @@ extension TypedManagedObject where Self: EntityClass {
 
 extension FetchKeyPathNaming where Self: EntityClass {
   /// Returns the model keys of a key path, for typed queries.
-  public static func _fetchKeys(of keyPath: AnyKeyPath) -> [String]? { EntityTables.table(of: self).keys(of: keyPath) }
+  public static func fetchKeys(of keyPath: AnyKeyPath) -> [String]? { EntityTables.table(of: self).keys(of: keyPath) }
 }
 
 /// The number of inherited and own properties of a class, from which `@Entity` derives slot numbers.
-public struct _EntityLayout: Sendable {
+public struct EntityLayout: Sendable {
   /// The number of slots of the class, including inherited ones.
   public let slots: Int
   /// The number of to-many relationships of the class, including inherited ones.
@@ -48,7 +48,7 @@ public struct _EntityLayout: Sendable {
   ///   - other: The layout of the superclass; `nil` if there is none.
   ///   - slots: The number of slots of the class's own properties.
   ///   - toMany: The number of the class's own to-many relationships.
-  public init(after other: _EntityLayout? = nil, slots: Int, toMany: Int) {
+  public init(after other: EntityLayout? = nil, slots: Int, toMany: Int) {
     self.slots = (other?.slots ?? 0) + slots
     self.toMany = (other?.toMany ?? 0) + toMany
   }
@@ -84,7 +84,7 @@ extension ManagedObjectModel {
     let all = EntityTables.closure(of: classes)
     self = EntityTables.model(of: all)
     if let version { versionIdentifiers = [version] }
-    for part in parts() { part._add(to: &self) }
+    for part in parts() { part.add(to: &self) }
     EntityTables.register(all, model: self)
   }
 }
@@ -115,9 +115,9 @@ enum EntityTables {
   /// Returns the table of a composite type. If no model with it was created yet, the table contains only the type's own parts.
   static func table(of type: any EntityComposite.Type) -> ManagedObjectClasses {
     if let known = tables.withLock({ $0[ObjectIdentifier(type)] }) { return known }
-    return ManagedObjectClasses(_layouts: [:]) {
-      var names = _KeyPathNames()
-      for composite in closure(ofComposites: [type]) { composite._addKeyPaths(to: &names) }
+    return ManagedObjectClasses(layouts: [:]) {
+      var names = KeyPathNames()
+      for composite in closure(ofComposites: [type]) { composite.addKeyPaths(to: &names) }
       return names
     }
   }
@@ -137,14 +137,14 @@ enum EntityTables {
     var types: [String: ManagedObject.Type] = [:]
     var layouts: [String: UInt64] = [:]
     for type in classes {
-      types[type._declaredEntityName] = type
-      layouts[type._declaredEntityName] = compiled?.entity(named: type._declaredEntityName)?.layoutFingerprint ?? 0
+      types[type.declaredEntityName] = type
+      layouts[type.declaredEntityName] = compiled?.entity(named: type.declaredEntityName)?.layoutFingerprint ?? 0
     }
     let composites = composites(of: classes)
-    let made = ManagedObjectClasses(types, _layouts: layouts) {
-      var names = _KeyPathNames()
-      for type in classes { type._addKeyPaths(to: &names) }
-      for type in composites { type._addKeyPaths(to: &names) }
+    let made = ManagedObjectClasses(types, layouts: layouts) {
+      var names = KeyPathNames()
+      for type in classes { type.addKeyPaths(to: &names) }
+      for type in composites { type.addKeyPaths(to: &names) }
       return names
     }
     tables.withLock { tables in
@@ -156,16 +156,16 @@ enum EntityTables {
 
   /// Returns classes and the classes they refer to, without duplicates, in the order of discovery.
   static func closure(of classes: [any EntityClass.Type]) -> [any EntityClass.Type] {
-    closure(of: classes, id: { ObjectIdentifier($0) }, next: { $0._relatedClasses })
+    closure(of: classes, id: { ObjectIdentifier($0) }, next: { $0.relatedClasses })
   }
 
   private static func composites(of classes: [any EntityClass.Type]) -> [any EntityComposite.Type] {
-    closure(ofComposites: classes.flatMap { $0._relatedComposites })
+    closure(ofComposites: classes.flatMap { $0.relatedComposites })
   }
 
   /// Returns composite types and those they contain, without duplicates, in the order of discovery.
   private static func closure(ofComposites composites: [any EntityComposite.Type]) -> [any EntityComposite.Type] {
-    closure(of: composites, id: { ObjectIdentifier($0) }, next: { $0._relatedComposites })
+    closure(of: composites, id: { ObjectIdentifier($0) }, next: { $0.relatedComposites })
   }
 
   private static func closure<Kind>(of start: [Kind], id: (Kind) -> ObjectIdentifier, next: (Kind) -> [Kind]) -> [Kind] {

@@ -7,21 +7,21 @@ public import ObjectQuery
 /// composite type.
 public protocol EntityComposite: CompositeValue, FetchCompositeNaming {
   /// The name of the composite type.
-  static var _declaredCompositeName: String { get }
+  static var declaredCompositeName: String { get }
   /// The composite type with its parts.
   static var compositeDescription: CompositeDescription { get }
   /// The structs of the parts that are composites themselves.
-  static var _relatedComposites: [any EntityComposite.Type] { get }
+  static var relatedComposites: [any EntityComposite.Type] { get }
   /// Adds the parts to a table.
-  static func _addKeyPaths(to names: inout _KeyPathNames)
+  static func addKeyPaths(to names: inout KeyPathNames)
 }
 
 extension EntityComposite {
   /// The class table of the last model that was created with the struct. Before that, a table without classes.
-  public static var _classTable: ManagedObjectClasses { EntityTables.table(of: self) }
+  public static var classTable: ManagedObjectClasses { EntityTables.table(of: self) }
 
   /// Returns the model keys of a key path, for typed queries.
-  public static func _fetchKeys(of keyPath: AnyKeyPath) -> [String]? { _classTable.keys(of: keyPath) }
+  public static func fetchKeys(of keyPath: AnyKeyPath) -> [String]? { classTable.keys(of: keyPath) }
 }
 
 /// An option of `@Composite`.
@@ -32,7 +32,7 @@ public struct CompositeOption: Sendable {
   public static func userInfo(_ key: String, _ value: String) -> CompositeOption { CompositeOption { $0.userInfo[key] = value } }
 }
 
-extension _EntityDeclaration {
+extension EntityDeclaration {
   /// Starts the declaration of a composite type, to which parts are added as attributes.
   public init(composite name: String) { self.init(name, class: "") }
 

@@ -1,7 +1,7 @@
-public import ObjectModel
+@_spi(Generated) public import ObjectModel
 
 /// A builder for an entity, used by the source that `@Entity` generates.
-public struct _EntityDeclaration {
+public struct EntityDeclaration {
   /// The entity as declared so far.
   public private(set) var entityDescription: EntityDescription
 
@@ -13,14 +13,14 @@ public struct _EntityDeclaration {
   ///   - superclass: The class of the superentity; `nil` if there is none.
   ///   - options: Further options.
   public init(_ name: String, class className: String, superclass: (any EntityClass.Type)? = nil, _ options: EntityOption...) {
-    entityDescription = EntityDescription(name: name, superentity: superclass?._declaredEntityName, managedObjectClassName: className)
+    entityDescription = EntityDescription(name: name, superentity: superclass?.declaredEntityName, managedObjectClassName: className)
     for option in options { option.change(&entityDescription) }
   }
 
   private mutating func add(_ attribute: Attribute, isOptional: Bool, _ options: [AttributeOption]) {
     var attribute = isOptional ? attribute : attribute.required()
     for option in options { attribute = option.change(&entityDescription, attribute) }
-    attribute._add(to: &entityDescription)
+    attribute.add(to: &entityDescription)
   }
 
   /// Adds an attribute whose type is one of the library's attribute types.
@@ -110,7 +110,7 @@ public struct _EntityDeclaration {
   public mutating func composite<Value: EntityComposite>(
     _ name: String, _ type: Value.Type, isOptional: Bool, _ options: AttributeOption...
   ) {
-    add(Attribute(name, composite: type._declaredCompositeName), isOptional: isOptional, options)
+    add(Attribute(name, composite: type.declaredCompositeName), isOptional: isOptional, options)
   }
 
   /// Unavailable: composites require the option `.composite`.
@@ -136,8 +136,8 @@ public struct _EntityDeclaration {
   public mutating func fetchedProperty<Destination: EntityClass>(
     _ name: String, _ destination: Destination.Type, where predicate: String? = nil, _ options: FetchedPropertyOption...
   ) {
-    let property = FetchedProperty(name, entity: destination._declaredEntityName, where: predicate)
-    options.reduce(property) { $1.change($0) }._add(to: &entityDescription)
+    let property = FetchedProperty(name, entity: destination.declaredEntityName, where: predicate)
+    options.reduce(property) { $1.change($0) }.add(to: &entityDescription)
   }
 
   /// Adds a to-one relationship.
@@ -151,7 +151,7 @@ public struct _EntityDeclaration {
   public mutating func toOne<Destination: EntityClass>(
     _ name: String, _ destination: Destination.Type, inverse: String?, deleteRule: DeleteRule = .nullify, _ options: RelationshipOption...
   ) {
-    add(Relationship(name, to: destination._declaredEntityName, inverse: inverse).onDelete(deleteRule), options)
+    add(Relationship(name, to: destination.declaredEntityName, inverse: inverse).onDelete(deleteRule), options)
   }
 
   /// Adds a to-many relationship.
@@ -167,11 +167,11 @@ public struct _EntityDeclaration {
     _ name: String, _ destination: Destination.Type, isOrdered: Bool, inverse: String?, deleteRule: DeleteRule = .nullify,
     _ options: RelationshipOption...
   ) {
-    let relationship = Relationship(name, toMany: destination._declaredEntityName, inverse: inverse).onDelete(deleteRule)
+    let relationship = Relationship(name, toMany: destination.declaredEntityName, inverse: inverse).onDelete(deleteRule)
     add(isOrdered ? relationship.ordered() : relationship, options)
   }
 
   private mutating func add(_ relationship: Relationship, _ options: [RelationshipOption]) {
-    options.reduce(relationship) { $1.change($0) }._add(to: &entityDescription)
+    options.reduce(relationship) { $1.change($0) }.add(to: &entityDescription)
   }
 }

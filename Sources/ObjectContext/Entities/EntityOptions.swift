@@ -1,4 +1,4 @@
-public import ObjectModel
+@_spi(Generated) public import ObjectModel
 
 /// An option of `@Attribute`.
 public struct AttributeOption: Sendable {
@@ -19,7 +19,7 @@ public struct AttributeOption: Sendable {
   /// Adds an index, named `byTitle` for `title`.
   public static var indexed: AttributeOption {
     AttributeOption { entity, name in
-      Index("by" + name.prefix(1).uppercased() + name.dropFirst(), on: name)._add(to: &entity)
+      Index("by" + name.prefix(1).uppercased() + name.dropFirst(), on: name).add(to: &entity)
     }
   }
   /// Stores a value of a struct with `@Composite`, whose parts have their own columns.

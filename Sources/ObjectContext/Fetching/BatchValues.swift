@@ -21,13 +21,13 @@ public struct BatchValues<Object>: Sendable {
   /// Sets an attribute, an element of a composite attribute, or a to-one relationship to a saved object. Nil removes the value of an
   /// optional property.
   public mutating func set<Property: BatchProperty>(
-    _ keyPath: KeyPath<FetchObject<Object, FetchDirect>, Property>, to value: Property._Assigned?
-  ) { put(value.flatMap(Property._batchValue), at: field(keyPath).fetchExpression) }
+    _ keyPath: KeyPath<FetchObject<Object, FetchDirect>, Property>, to value: Property.Assigned?
+  ) { put(value.flatMap(Property.batchValue), at: field(keyPath).fetchExpression) }
 
   /// Sets an attribute to a value computed for each object: `$0.set(\.pages) { $0.pages + 1 }`.
   public mutating func set<Field: FetchValueField, Other: FetchOperand>(
     _ keyPath: KeyPath<FetchObject<Object, FetchDirect>, Field>, _ value: (FetchObject<Object, FetchDirect>) -> Other
-  ) where Other._Kind == Field._Kind {
+  ) where Other.OperandKind == Field.OperandKind {
     put(value(FetchObject(.evaluatedObject)).fetchExpression, at: field(keyPath).fetchExpression)
   }
 
@@ -48,26 +48,31 @@ public struct BatchValues<Object>: Sendable {
 /// produces unrelated compiler errors.
 public protocol BatchProperty {
   /// The type of the assigned value.
-  associatedtype _Assigned
+  associatedtype Assigned
   /// The key path of the property.
   var fetchExpression: FetchExpression { get }
   /// Converts a value to the form that a batch update accepts.
-  static func _batchValue(_ value: _Assigned) -> (any Sendable)?
+  @_spi(Generated) static func batchValue(_ value: Assigned) -> (any Sendable)?
+}
+
+extension BatchProperty where Assigned: Sendable {
+  /// Returns the value unchanged.
+  @_spi(Generated) public static func batchValue(_ value: Assigned) -> (any Sendable)? { value }
 }
 
 extension FetchField: BatchProperty {
-  /// Returns the value unchanged.
-  public static func _batchValue(_ value: Value) -> (any Sendable)? { value }
+  /// The attribute's type.
+  public typealias Assigned = Value
 }
 
 extension FetchRawField: BatchProperty {
   /// Returns the raw value.
-  public static func _batchValue(_ value: Value) -> (any Sendable)? { value.rawValue }
+  @_spi(Generated) public static func batchValue(_ value: Value) -> (any Sendable)? { value.rawValue }
 }
 
 extension FetchObject: BatchProperty where FetchedClass: ManagedObject, Reach == FetchIndirect {
   /// Returns the object's ID.
-  public static func _batchValue(_ value: FetchedClass) -> (any Sendable)? { value.objectID }
+  @_spi(Generated) public static func batchValue(_ value: FetchedClass) -> (any Sendable)? { value.objectID }
 }
 
 extension BatchValues where Object: FetchKeyPathNaming {
@@ -84,9 +89,9 @@ extension BatchValues where Object: FetchKeyPathNaming {
   /// Sets an attribute of a class that declares its entity in code to a value computed for each object.
   public mutating func set<Value: FetchValue, Other: FetchOperand>(
     _ keyPath: KeyPath<Object, Value>, _ value: (FetchObject<Object, FetchDirect>) -> Other
-  ) where Other._Kind == Value._Kind { put(value(FetchObject(.evaluatedObject)).fetchExpression, at: path(keyPath)) }
+  ) where Other.OperandKind == Value.OperandKind { put(value(FetchObject(.evaluatedObject)).fetchExpression, at: path(keyPath)) }
 
-  private func path(_ keyPath: AnyKeyPath) -> FetchExpression { .keyPath(Object._fetchKeys(of: keyPath) ?? ["\(keyPath)"]) }
+  private func path(_ keyPath: AnyKeyPath) -> FetchExpression { .keyPath(Object.fetchKeys(of: keyPath) ?? ["\(keyPath)"]) }
 }
 
 extension ManagedObjectContext {

@@ -111,7 +111,7 @@ struct FetchRootFinder {
     if object.flags.contains(.isFault) { return nil }
     if !inverse.isToMany { return object.destination(inverse.index).map { [$0.currentID] } ?? [] }
     guard object.flags.contains(.isInserted) || object.toManyStates[inverse.index]?.isLoaded ?? false else { return nil }
-    return object._toManyArray(inverse.index, as: ManagedObject.self).map(\.currentID)
+    return object.toManyArray(inverse.index, as: ManagedObject.self).map(\.currentID)
   }
 
   /// Returns the former sources of a deleted object if its row contains them.

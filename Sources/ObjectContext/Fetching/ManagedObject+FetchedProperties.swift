@@ -1,5 +1,5 @@
 import ObjectModel
-import ObjectQuery
+@_spi(Generated) import ObjectQuery
 import ObjectStore
 
 extension ManagedObject {
@@ -15,7 +15,7 @@ extension ManagedObject {
   ///   - name: The name of the property.
   ///   - type: The class of the objects.
   /// - Returns: The objects.
-  public final func _fetchedProperty<Object: ManagedObject>(_ name: String, as type: Object.Type = Object.self) -> [Object] {
+  package final func fetchedProperty<Object: ManagedObject>(_ name: String, as type: Object.Type = Object.self) -> [Object] {
     do { return try fetchedObjects(name).compactMap { $0 as? Object } } catch {
       managedObjectContext?.record(error)
       return []
@@ -55,7 +55,7 @@ extension ManagedObject {
     case let object as ManagedObject: return .object(object.objectID)
     case let objects as Set<ManagedObject>: return .list(objects.map { .object($0.objectID) })
     case let objects as [ManagedObject]: return .list(objects.map { .object($0.objectID) })
-    case let value as any FetchConstantConvertible: return value._fetchConstant
+    case let value as any FetchConstantConvertible: return value.fetchConstant
     default:
       throw FetchPredicateError.unsupported(
         part: "The value of $FETCH_SOURCE.\(path.joined(separator: "."))", advice: "Name an attribute that is no transformable.")

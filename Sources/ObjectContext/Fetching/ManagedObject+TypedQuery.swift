@@ -1,5 +1,5 @@
 public import ObjectModel
-public import ObjectQuery
+@_spi(Generated) public import ObjectQuery
 
 extension TypedManagedObject {
   /// A request for all objects of the class's entity, as the start of a query: `Book.all.where { $0.price > 10 }.sorted { $0.title
@@ -34,7 +34,7 @@ extension FetchObject where FetchedClass: ManagedObject {
   }
 
   private func compare(_ op: ComparisonOperator, _ objectID: ManagedObjectID?) -> FetchPredicate {
-    FetchPredicate(fetchExpression, op, .constant(objectID._fetchConstant))
+    FetchPredicate(fetchExpression, op, .constant(objectID.fetchConstant))
   }
 
   /// Returns a predicate that matches if the path leads to one of the objects.
@@ -42,7 +42,7 @@ extension FetchObject where FetchedClass: ManagedObject {
 
   /// Returns a predicate that matches if the path leads to an object with one of the IDs.
   public func isIn(_ objectIDs: some Sequence<ManagedObjectID>) -> FetchPredicate {
-    FetchPredicate(fetchExpression, .in, .constant(.list(objectIDs.map { $0._fetchConstant })))
+    FetchPredicate(fetchExpression, .in, .constant(.list(objectIDs.map { $0.fetchConstant })))
   }
 
   /// Returns a predicate that matches if the object is of a class, or of a subentity with its own class: the equivalent of `object is

@@ -1,11 +1,8 @@
 public import ObjectModel
-public import ObjectQuery
+@_spi(Generated) public import ObjectQuery
 import ObjectStore
 
-extension ManagedObject: FetchResult {
-  /// The result type of a request for this class.
-  public static var _fetchResultType: FetchResultType { .objects }
-}
+extension ManagedObject: FetchResult {}
 
 extension ManagedObjectContext {
   /// Returns the objects that match a request.

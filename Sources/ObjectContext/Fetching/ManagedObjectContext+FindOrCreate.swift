@@ -1,6 +1,6 @@
 import Foundation
 import ObjectModel
-public import ObjectQuery
+@_spi(Generated) public import ObjectQuery
 import ObjectStore
 
 extension ManagedObjectContext {
@@ -147,7 +147,7 @@ private struct UniqueKey {
     }
     var values = Values()
     for (value, slot) in zip(given, slots) {
-      let constant = value._fetchConstant
+      let constant = value.fetchConstant
       if constant == .null {
         throw StoreError(.noValueOfKey(property: slot.name), operation: .findOrCreate)
       }
@@ -187,7 +187,7 @@ private struct UniqueKey {
   func set(_ values: Values, of object: ManagedObject) {
     for (position, slot) in slots.enumerated() {
       if let related = values.related[position] {
-        object._setToOne(related, at: slot.index)
+        object.setToOne(related, at: slot.index)
       } else if !slot.isDerived {
         object.setSlotValue(values.stored[position], at: slot.index)
       }

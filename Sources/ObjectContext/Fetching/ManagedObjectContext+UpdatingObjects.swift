@@ -71,9 +71,9 @@ private struct ObjectUpdate {
       if assignment.slot.relationship == nil {
         object.setAttributeValue(value, at: slot)
       } else if case .int(let word) = value {
-        object._setToOne(context.object(ObjectReference(rawValue: word), near: object), at: slot)
+        object.setToOne(context.object(ObjectReference(rawValue: word), near: object), at: slot)
       } else {
-        object._setToOne(nil, at: slot)
+        object.setToOne(nil, at: slot)
       }
     }
   }

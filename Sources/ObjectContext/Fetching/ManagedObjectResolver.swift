@@ -14,6 +14,6 @@ struct ManagedObjectResolver: ObjectResolver {
   }
   func destination(of object: ManagedObject, slot: Int) throws -> ManagedObject? { object.destination(slot) }
   func members(of object: ManagedObject, toMany index: Int) throws -> [ManagedObject] {
-    object._toManyArray(index, as: ManagedObject.self)
+    object.toManyArray(index, as: ManagedObject.self)
   }
 }

@@ -1,6 +1,6 @@
 import Foundation
 import ObjectModel
-import ObjectQuery
+@_spi(Generated) import ObjectQuery
 
 extension PredicateExpressions.Variable: ConvertibleNode {
   func convert(_ converter: FoundationPredicateConverter) throws -> ConvertedNode { .expression(try converter.value(of: self)) }
@@ -10,7 +10,7 @@ extension PredicateExpressions.Value: ConvertibleNode {
   func convert(_ converter: FoundationPredicateConverter) throws -> ConvertedNode {
     switch value {
     case let operand as any FetchOperand: return .expression(operand.fetchExpression)
-    case let constant as any FetchConstantConvertible: return .expression(.constant(constant._fetchConstant))
+    case let constant as any FetchConstantConvertible: return .expression(.constant(constant.fetchConstant))
     case let range as any ConvertibleRange: return range.converted
     case let value as any RawRepresentable: return .expression(try rawExpression(of: value))
     case let text as Substring: return .expression(.constant(.string(String(text))))
@@ -39,7 +39,7 @@ extension PredicateExpressions.KeyPath: ConvertibleNode {
     if let kind { return try convert(kind, of: root) }
     guard case .expression(let base) = root else { throw unknown }
     let classes =
-      (Root.Output.self as? any TypedManagedObject.Type)?.classTable ?? (Root.Output.self as? any CompositeValue.Type)?._classTable
+      (Root.Output.self as? any TypedManagedObject.Type)?.classTable ?? (Root.Output.self as? any CompositeValue.Type)?.classTable
     guard let keys = classes?.keys(of: keyPath) else { throw unknown }
     // In expressions, the object represents its ID.
     return .expression(keys == ["objectID"] ? base : base.appending(keys))

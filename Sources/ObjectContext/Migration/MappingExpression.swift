@@ -1,5 +1,5 @@
 import Foundation
-import ObjectModel
+@_spi(Generated) import ObjectModel
 import ObjectQuery
 import ObjectStore
 
@@ -81,7 +81,7 @@ final class MappingExpressions {
 extension ResolvedType {
   /// Returns a slot's value as a Swift value of the type.
   fileprivate func swiftValue(_ slot: Slot) -> Any? {
-    if self == .entity { return Int64(_slot: slot) }
+    if self == .entity { return Int64(slot: slot) }
     return AttributeType(self)?.traits.value(of: slot)
   }
 }

@@ -168,7 +168,7 @@ struct NestedSave {
   }
 
   private func set(_ slot: CompiledSlot, of object: ManagedObject, from row: RowImage) {
-    if slot.kind == .bytes, let external = row.external(slot.index) { return object._setExternalData(external, at: slot.index) }
+    if slot.kind == .bytes, let external = row.external(slot.index) { return object.setExternalData(external, at: slot.index) }
     if row.isNull(slot.index), !object.hasValue(slot.index) { return }
     do { object.setSlotValue(try row.slot(slot.index, kind: slot.kind), at: slot.index) } catch { context.record(error) }
   }
@@ -178,15 +178,15 @@ struct NestedSave {
   private func link(_ object: ManagedObject, _ row: RowImage, _ slots: [Int]) throws {
     for slot in slots {
       let reference = row.reference(slot)
-      object._setToOne(reference.isNull ? nil : self.object(reference), at: slot)
+      object.setToOne(reference.isNull ? nil : self.object(reference), at: slot)
     }
   }
 
   private func takeMembers(_ change: SaveChangesRequest.RelationshipChange) {
     let relationship = context.model.relationships[change.relationshipID]
     let owner = object(change.source)
-    for reference in change.added { owner._addToToMany(object(reference), at: relationship.index) }
-    for reference in change.removed { owner._removeFromToMany(object(reference), at: relationship.index) }
+    for reference in change.added { owner.addToToMany(object(reference), at: relationship.index) }
+    for reference in change.removed { owner.removeFromToMany(object(reference), at: relationship.index) }
   }
 
   private func takeOrder(_ change: SaveChangesRequest.RelationshipChange) {

@@ -1,5 +1,5 @@
 public import Foundation
-import ObjectModel
+@_spi(Generated) import ObjectModel
 public import ObjectStore
 
 extension ManagedObject {
@@ -9,7 +9,7 @@ extension ManagedObject {
   ///
   /// - Throws: ``KeyValueError`` if the property is not a binary or transformable attribute.
   public final func externalData(forKey key: String) throws -> ExternalData? {
-    _externalData(at: try largeSlot(key).index)
+    externalData(at: try largeSlot(key).index)
   }
 
   /// Sets or clears a binary or transformable attribute.
@@ -23,16 +23,16 @@ extension ManagedObject {
     let slot = try largeSlot(key)
     try checkSettable(slot)
     try checkWritable(slot.index)
-    _setExternalData(value, at: slot.index)
+    setExternalData(value, at: slot.index)
   }
 
   /// Returns the value of a binary attribute by its slot, for generated properties. See ``externalData(forKey:)``.
-  public final func _externalData(at slot: Int) -> ExternalData? {
+  package final func externalData(at slot: Int) -> ExternalData? {
     recordRead(slot)
     willAccess(slot)
     if let overlay, overlay.has(slot) {
       if let external = overlay.external(slot) { return external }
-      return Data(_slot: overlay[slot]).map { ExternalData($0) }
+      return Data(slot: overlay[slot]).map { ExternalData($0) }
     }
     guard let image, compiledEntity.kinds[slot] == .bytes else { return nil }
     if image.isNull(slot) {
@@ -43,7 +43,7 @@ extension ManagedObject {
   }
 
   /// Sets a binary attribute by its slot, for generated properties. See ``setExternalData(_:forKey:)``.
-  public final func _setExternalData(_ value: ExternalData?, at slot: Int) {
+  package final func setExternalData(_ value: ExternalData?, at slot: Int) {
     guard let value else { return setSlotValue(.null, at: slot) }
     // Read a value that stays in memory immediately, because no save will do so.
     if compiledEntity.slots[slot].isTransient || flags.contains(.isAwakening) { return setSlotValue(bytes(of: value), at: slot) }
@@ -85,7 +85,7 @@ extension ManagedObject {
     while let chunk = try await iterator.next(isolation: isolation) { try writer.write(chunk) }
     let value = try writer.finish()
     try checkWritable(slot)
-    _setExternalData(value, at: slot)
+    setExternalData(value, at: slot)
   }
 
   private final func largeSlot(_ key: String) throws(KeyValueError) -> CompiledSlot {

@@ -22,13 +22,13 @@ extension ManagedObject {
 
   /// A value that identifies the object's entity and model without accessing the context: the ID space in the upper 32 bits, the entity
   /// number in the next 16 bits, and 16 zero bits. An ID space keeps the same model for the lifetime of the process.
-  @inlinable public final var _place: UInt64 {
+  @_spi(Generated) @inlinable public final var entityKey: UInt64 {
     @inline(__always) get { UInt64(ownSpace) << 32 | UInt64(UInt16(truncatingIfNeeded: ownReference.entity)) << 16 }
   }
 
   /// Returns the value of an attribute if the object has a row in memory that contains it.
-  @inlinable public final func _valueAtHand<Value: _StoredAttributeValue>(_ slot: Int) -> Value? {
-    directRow.flatMap { Value._read($0, slot) }
+  @_spi(Generated) @inlinable public final func loadedValue<Value: StoredAttributeValue>(_ slot: Int) -> Value? {
+    directRow.flatMap { Value.read($0, slot) }
   }
 
   /// Loads the values of a fault.

@@ -20,7 +20,7 @@ extension ManagedObject {
       return destination(relationship.index)
     case .toMany(let relationship):
       return relationship.isOrdered
-        ? _toManyArray(relationship.index, as: ManagedObject.self) as Any : _toManySet(relationship.index, as: ManagedObject.self) as Any
+        ? toManyArray(relationship.index, as: ManagedObject.self) as Any : toManySet(relationship.index, as: ManagedObject.self) as Any
     case .composite(let composite): return try values(of: composite)
     case .fetched: return try fetchedObjects(key)
     case nil: throw KeyValueError(unknown: key, of: entity)
@@ -112,7 +112,7 @@ extension ManagedObject {
       try checkMembers(object.map { [$0] } ?? [], relationship)
       try checkWritable(relationship.index)
       if let object, let rejection = managedObjectContext?.rejection(of: object, for: relationship, of: self) { throw rejection }
-      _setToOne(object, at: relationship.index)
+      setToOne(object, at: relationship.index)
     case .toMany(let relationship):
       let members: [ManagedObject]
       switch AttributeConversion.unwrapped(value) {
@@ -121,7 +121,7 @@ extension ManagedObject {
       case let objects as Set<ManagedObject>: members = Array(objects)
       case let other: throw KeyValueError(setting: key, of: entity, to: other, expected: "a Set or an Array of ManagedObjects")
       }
-      if flags.contains(.isBatchRow) { return _setToMany(members, at: relationship.index) }
+      if flags.contains(.isBatchRow) { return setToMany(members, at: relationship.index) }
       try checkMembers(members, relationship)
       try replaceMembers(members, at: relationship.index)
     case .composite(let composite): try setValues(value, of: composite)

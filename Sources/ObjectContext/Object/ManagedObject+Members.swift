@@ -19,7 +19,7 @@ extension ManagedObjectMembers {
   /// Returns the value of a property; nil if there is none. Fires a fault.
   ///
   /// The result is an attribute's Swift value, a ``ManagedObject``, or, for a to-many relationship, a `Set` or an ordered `Array` of
-  /// objects. A fetched property returns an `Array` (see `_fetchedProperty(_:as:)`).
+  /// objects. A fetched property returns an `Array` (see `fetchedProperty(_:as:)`).
   ///
   /// An integer or a `Float` is returned as an `NSNumber`, so `as? Int`, `as? Int64`, `as? Int16`, and `as? Double` succeed if the type can
   /// represent the value, regardless of the attribute's width. Such a cast takes a microsecond or more. ``ManagedObject/value(forKey:as:)``

@@ -1,4 +1,4 @@
-public import ObjectModel
+@_spi(Generated) public import ObjectModel
 public import ObjectStore
 
 extension ManagedObject {
@@ -10,32 +10,34 @@ extension ManagedObject {
   /// - Parameters:
   ///   - slot: The attribute's slot number in the compiled model.
   ///   - type: The type of the value.
-  @inlinable public final func _value<Value: _StoredAttributeValue>(_ slot: Int, as type: Value.Type = Value.self) -> Value {
+  @_spi(Generated) @inlinable public final func value<Value: StoredAttributeValue>(_ slot: Int, as type: Value.Type = Value.self) -> Value {
     // Use a single call if no value is in memory, so that loops need not retain each object for the reads that find one.
-    if let row = directRow, let value = Value._read(row, slot) { return value }
+    if let row = directRow, let value = Value.read(row, slot) { return value }
     return missedValue(slot)
   }
 
   /// Returns the value of an optional attribute. Fires a fault.
   ///
   /// If the stored value cannot be read, the result is nil, and ``ManagedObjectContext/pendingError`` contains the error.
-  @inlinable public final func _optionalValue<Value: _StoredAttributeValue>(_ slot: Int, as type: Value.Type = Value.self) -> Value? {
+  @_spi(Generated) @inlinable public final func optionalValue<Value: StoredAttributeValue>(_ slot: Int, as type: Value.Type = Value.self)
+    -> Value?
+  {
     if let row = directRow {
-      if let value = Value._read(row, slot) { return value }
-      if !Value._isUnreadable(row, slot) { return nil }
+      if let value = Value.read(row, slot) { return value }
+      if !Value.isUnreadable(row, slot) { return nil }
     }
     return missedOptionalValue(slot)
   }
 
   /// Sets an attribute. Fires a fault. Setting an equal value also counts as a change.
-  @inlinable public final func _setValue<Value: _StoredAttributeValue>(_ value: Value, at slot: Int) {
-    guard let word = Value._word(of: value) else { return setSlot(value._slot, at: slot) }
-    if writesWord(at: slot) { writeWord(word, at: slot) } else { setSlot(value._slot, word: word, at: slot) }
+  @_spi(Generated) @inlinable public final func setValue<Value: StoredAttributeValue>(_ value: Value, at slot: Int) {
+    guard let word = Value.word(of: value) else { return setSlot(value.slot, at: slot) }
+    if writesWord(at: slot) { writeWord(word, at: slot) } else { setSlot(value.slot, word: word, at: slot) }
   }
 
   /// Sets or clears an optional attribute.
-  @inlinable public final func _setOptionalValue<Value: _StoredAttributeValue>(_ value: Value?, at slot: Int) {
-    if let value { _setValue(value, at: slot) } else { setSlot(.null, at: slot) }
+  @_spi(Generated) @inlinable public final func setOptionalValue<Value: StoredAttributeValue>(_ value: Value?, at slot: Int) {
+    if let value { setValue(value, at: slot) } else { setSlot(.null, at: slot) }
   }
 
   /// Whether a number can be set by storing its word: reads use the overlay's row, and the object is already marked as changed.
@@ -54,7 +56,7 @@ extension ManagedObject {
   ///
   /// If the transformer fails, the result is nil, and the context's next fetch or save throws the error. The stored bytes stay until
   /// another value is set. ``value(forKey:as:)`` throws immediately.
-  public final func _transformed<Value>(_ slot: Int, as type: Value.Type) -> Value? {
+  package final func transformed<Value>(_ slot: Int, as type: Value.Type) -> Value? {
     do { return try transformedValue(slot, as: type) } catch {
       managedObjectContext?.record(error)
       return nil
@@ -62,20 +64,22 @@ extension ManagedObject {
   }
 
   /// Sets a `transformable` attribute. If the transformer fails, nothing changes, and the next save throws the error.
-  public final func _setTransformed(_ value: (any Sendable)?, at slot: Int) {
+  package final func setTransformed(_ value: (any Sendable)?, at slot: Int) {
     do { try setTransformedValue(value, at: slot) } catch { reportError(error) }
   }
 
-  @inlinable @inline(never) final func missedValue<Value: _StoredAttributeValue>(_ slot: Int) -> Value {
+  /// Returns the value of a required attribute that is not in memory.
+  @_spi(Generated) @inlinable @inline(never) public final func missedValue<Value: StoredAttributeValue>(_ slot: Int) -> Value {
     // A fired fault has a row.
-    if let row = firedRow(slot), let value = Value._read(row, slot) { return value }
-    return slowValue(slot) ?? Value._emptyValue
+    if let row = firedRow(slot), let value = Value.read(row, slot) { return value }
+    return slowValue(slot) ?? Value.emptyValue
   }
 
-  @inlinable @inline(never) final func missedOptionalValue<Value: _StoredAttributeValue>(_ slot: Int) -> Value? {
+  /// Returns the value of an optional attribute that is not in memory.
+  @_spi(Generated) @inlinable @inline(never) public final func missedOptionalValue<Value: StoredAttributeValue>(_ slot: Int) -> Value? {
     guard let row = firedRow(slot) else { return slowOptionalValue(slot) }
-    let value = Value._read(row, slot)
-    if value == nil, Value._isUnreadable(row, slot) { recordUnreadable(slot) }
+    let value = Value.read(row, slot)
+    if value == nil, Value.isUnreadable(row, slot) { recordUnreadable(slot) }
     return value
   }
 
@@ -86,9 +90,9 @@ extension ManagedObject {
     return directRow ?? observedRow
   }
 
-  @usableFromInline final func slowOptionalValue<Value: _StoredAttributeValue>(_ slot: Int) -> Value? {
+  @usableFromInline final func slowOptionalValue<Value: StoredAttributeValue>(_ slot: Int) -> Value? {
     let stored = slotValue(slot)
-    let value = Value(_slot: stored)
+    let value = Value(slot: stored)
     // If the row marks the value as unreadable, the error has been recorded already.
     if value == nil, !stored.isNull { recordUnreadable(slot) }
     return value
@@ -112,7 +116,7 @@ extension ManagedObject {
     if !setRecordedWord(of: value, word, at: slot) { setSlotValue(value, at: slot) }
   }
 
-  @usableFromInline final func slowValue<Value: _StoredAttributeValue>(_ slot: Int) -> Value? {
-    slowOptionalValue(slot) ?? Value(_slot: compiledEntity.slots[slot].defaultValue)
+  @usableFromInline final func slowValue<Value: StoredAttributeValue>(_ slot: Int) -> Value? {
+    slowOptionalValue(slot) ?? Value(slot: compiledEntity.slots[slot].defaultValue)
   }
 }

@@ -23,9 +23,9 @@ public struct MutableMembers {
   }
 
   /// The members, in order if the relationship is ordered.
-  public var objects: [ManagedObject] { object._toManyArray(index, as: ManagedObject.self) }
+  public var objects: [ManagedObject] { object.toManyArray(index, as: ManagedObject.self) }
   /// The number of members.
-  public var count: Int { object._toManyCount(index) }
+  public var count: Int { object.toManyCount(index) }
   /// Whether the relationship has no members.
   public var isEmpty: Bool { count == 0 }
   /// Returns whether an object is a member.
@@ -34,20 +34,20 @@ public struct MutableMembers {
   public func contains(_ member: ManagedObject) -> Bool { objects.contains(member) }
 
   /// Adds an object, at the end if the relationship is ordered. An object that is already a member keeps its position.
-  public func add(_ member: ManagedObject) { object._addToToMany(member, at: index) }
+  public func add(_ member: ManagedObject) { object.addToToMany(member, at: index) }
   /// Removes an object. Does nothing if it is not a member.
-  public func remove(_ member: ManagedObject) { object._removeFromToMany(member, at: index) }
+  public func remove(_ member: ManagedObject) { object.removeFromToMany(member, at: index) }
   /// Removes all members.
-  public func removeAll() { object._setToMany([], at: index) }
+  public func removeAll() { object.setToMany([], at: index) }
   /// Inserts an object at a position of an ordered relationship, or moves it there if it is already a member. The number of members is a
   /// valid position.
   ///
   /// If the position is invalid, nothing changes, and ``ManagedObjectContext/pendingError`` contains the error.
-  public func insert(_ member: ManagedObject, at position: Int) { object._insertIntoToMany(member, position: position, at: index) }
+  public func insert(_ member: ManagedObject, at position: Int) { object.insertIntoToMany(member, position: position, at: index) }
   /// Removes the member at a position.
   ///
   /// If the position is invalid, nothing changes, and ``ManagedObjectContext/pendingError`` contains the error.
-  public func remove(at position: Int) { object._removeFromToMany(position: position, at: index) }
+  public func remove(at position: Int) { object.removeFromToMany(position: position, at: index) }
   /// Replaces the member at a position of an ordered relationship.
   ///
   /// If the position is invalid or the relationship is unordered, nothing changes, and ``ManagedObjectContext/pendingError`` contains the
@@ -56,9 +56,9 @@ public struct MutableMembers {
     let members = objects
     let relationship = object.compiledEntity.toManyRelationships[index]
     guard object.hasPosition(position, upTo: isOrdered ? members.count - 1 : -1, relationship), members[position] !== member else { return }
-    object._removeFromToMany(members[position], at: index)
+    object.removeFromToMany(members[position], at: index)
     let before = members[..<position].count { $0 !== member }
-    object._insertIntoToMany(member, position: before, at: index)
+    object.insertIntoToMany(member, position: before, at: index)
   }
 }
 

@@ -3,30 +3,32 @@ public import ObjectModel
 public import ObjectStore
 
 /// The Swift type of an attribute that can be read from a row without an intermediate ``Slot``.
-public protocol _StoredAttributeValue: AttributeValue {
+public protocol StoredAttributeValue: AttributeValue {
   /// Reads the value of a slot in a row; nil if there is none.
   ///
   /// - Parameters:
   ///   - row: The base address of a row image.
   ///   - slot: The slot number of an attribute of this type.
-  static func _read(_ row: UnsafeRawPointer, _ slot: Int) -> Self?
+  @_spi(Generated) static func read(_ row: UnsafeRawPointer, _ slot: Int) -> Self?
 
-  /// Returns whether a slot for which `_read(_:_:)` returned nil contains an invalid value, which indicates damage.
+  /// Returns whether a slot for which `read(_:_:)` returned nil contains an invalid value, which indicates damage.
   ///
   /// - Parameters:
   ///   - row: The base address of a row image.
   ///   - slot: The slot number of an attribute of this type.
-  static func _isUnreadable(_ row: UnsafeRawPointer, _ slot: Int) -> Bool
+  @_spi(Generated) static func isUnreadable(_ row: UnsafeRawPointer, _ slot: Int) -> Bool
 
   /// The 64-bit word that a row stores for a value; nil for types whose values are stored after the words.
-  static func _word(of value: Self) -> Int64?
+  @_spi(Generated) static func word(of value: Self) -> Int64?
 }
 
-extension _StoredAttributeValue {
+extension StoredAttributeValue {
   /// Returns whether the store marked the slot's value as invalid.
-  @inlinable public static func _isUnreadable(_ row: UnsafeRawPointer, _ slot: Int) -> Bool { RowImage.isUnreadable(row, slot) }
+  @_spi(Generated) @inlinable public static func isUnreadable(_ row: UnsafeRawPointer, _ slot: Int) -> Bool {
+    RowImage.isUnreadable(row, slot)
+  }
   /// Returns nil: most nonnumeric types are stored after the words.
-  @inlinable public static func _word(of value: Self) -> Int64? { nil }
+  @_spi(Generated) @inlinable public static func word(of value: Self) -> Int64? { nil }
 }
 
 /// Access to the words of a row by its base address.
@@ -58,94 +60,112 @@ extension _StoredAttributeValue {
   }
 }
 
-extension Int64: _StoredAttributeValue {
+extension Int64: StoredAttributeValue {
   /// Returns the word of a value.
-  @inlinable public static func _word(of value: Int64) -> Int64? { value }
+  @_spi(Generated) @inlinable public static func word(of value: Int64) -> Int64? { value }
   /// Reads the value from a row; nil if there is none.
-  @inlinable public static func _read(_ row: UnsafeRawPointer, _ slot: Int) -> Int64? { RowWords.word(row, slot) }
+  @_spi(Generated) @inlinable public static func read(_ row: UnsafeRawPointer, _ slot: Int) -> Int64? { RowWords.word(row, slot) }
 }
-extension Int: _StoredAttributeValue {
+extension Int: StoredAttributeValue {
   /// Returns the word of a value.
-  @inlinable public static func _word(of value: Int) -> Int64? { Int64(value) }
+  @_spi(Generated) @inlinable public static func word(of value: Int) -> Int64? { Int64(value) }
   /// Reads the value from a row; nil if there is none.
-  @inlinable public static func _read(_ row: UnsafeRawPointer, _ slot: Int) -> Int? {
+  @_spi(Generated) @inlinable public static func read(_ row: UnsafeRawPointer, _ slot: Int) -> Int? {
     RowWords.word(row, slot).map { Int(truncatingIfNeeded: $0) }
   }
 }
-extension Int32: _StoredAttributeValue {
+extension Int32: StoredAttributeValue {
   /// Returns the word of a value.
-  @inlinable public static func _word(of value: Int32) -> Int64? { Int64(value) }
+  @_spi(Generated) @inlinable public static func word(of value: Int32) -> Int64? { Int64(value) }
   /// Reads the value from a row; nil if there is none.
-  @inlinable public static func _read(_ row: UnsafeRawPointer, _ slot: Int) -> Int32? {
+  @_spi(Generated) @inlinable public static func read(_ row: UnsafeRawPointer, _ slot: Int) -> Int32? {
     RowWords.word(row, slot).map { Int32(truncatingIfNeeded: $0) }
   }
 }
-extension Int16: _StoredAttributeValue {
+extension Int16: StoredAttributeValue {
   /// Returns the word of a value.
-  @inlinable public static func _word(of value: Int16) -> Int64? { Int64(value) }
+  @_spi(Generated) @inlinable public static func word(of value: Int16) -> Int64? { Int64(value) }
   /// Reads the value from a row; nil if there is none.
-  @inlinable public static func _read(_ row: UnsafeRawPointer, _ slot: Int) -> Int16? {
+  @_spi(Generated) @inlinable public static func read(_ row: UnsafeRawPointer, _ slot: Int) -> Int16? {
     RowWords.word(row, slot).map { Int16(truncatingIfNeeded: $0) }
   }
 }
-extension Bool: _StoredAttributeValue {
+extension Bool: StoredAttributeValue {
   /// Returns the word of a value.
-  @inlinable public static func _word(of value: Bool) -> Int64? { value ? 1 : 0 }
+  @_spi(Generated) @inlinable public static func word(of value: Bool) -> Int64? { value ? 1 : 0 }
   /// Reads the value from a row; nil if there is none.
-  @inlinable public static func _read(_ row: UnsafeRawPointer, _ slot: Int) -> Bool? { RowWords.word(row, slot).map { $0 != 0 } }
+  @_spi(Generated) @inlinable public static func read(_ row: UnsafeRawPointer, _ slot: Int) -> Bool? {
+    RowWords.word(row, slot).map { $0 != 0 }
+  }
 }
-extension Double: _StoredAttributeValue {
+extension Double: StoredAttributeValue {
   /// Returns the word of a value. Adding 0 converts -0.0 to 0.0, which is the form that stores keep.
-  @inlinable public static func _word(of value: Double) -> Int64? { Int64(bitPattern: (value + 0).bitPattern) }
+  @_spi(Generated) @inlinable public static func word(of value: Double) -> Int64? { Int64(bitPattern: (value + 0).bitPattern) }
   /// Reads the value from a row; nil if there is none.
-  @inlinable public static func _read(_ row: UnsafeRawPointer, _ slot: Int) -> Double? {
+  @_spi(Generated) @inlinable public static func read(_ row: UnsafeRawPointer, _ slot: Int) -> Double? {
     RowWords.word(row, slot).map { Double(bitPattern: UInt64(bitPattern: $0)) }
   }
 }
-extension Float: _StoredAttributeValue {
+extension Float: StoredAttributeValue {
   /// Returns the word of a value.
-  @inlinable public static func _word(of value: Float) -> Int64? { Double._word(of: Double(value)) }
+  @_spi(Generated) @inlinable public static func word(of value: Float) -> Int64? { Double.word(of: Double(value)) }
   /// Reads the value from a row; nil if there is none.
-  @inlinable public static func _read(_ row: UnsafeRawPointer, _ slot: Int) -> Float? { Double._read(row, slot).map(Float.init) }
-}
-extension Date: _StoredAttributeValue {
-  /// Returns the word of a value.
-  @inlinable public static func _word(of value: Date) -> Int64? { Double._word(of: value.timeIntervalSinceReferenceDate) }
-  /// Reads the value from a row; nil if there is none.
-  @inlinable public static func _read(_ row: UnsafeRawPointer, _ slot: Int) -> Date? {
-    Double._read(row, slot).map(Date.init(timeIntervalSinceReferenceDate:))
+  @_spi(Generated) @inlinable public static func read(_ row: UnsafeRawPointer, _ slot: Int) -> Float? {
+    Double.read(row, slot).map(Float.init)
   }
 }
-extension String: _StoredAttributeValue {
+extension Date: StoredAttributeValue {
+  /// Returns the word of a value.
+  @_spi(Generated) @inlinable public static func word(of value: Date) -> Int64? { Double.word(of: value.timeIntervalSinceReferenceDate) }
   /// Reads the value from a row; nil if there is none.
-  @inlinable public static func _read(_ row: UnsafeRawPointer, _ slot: Int) -> String? {
+  @_spi(Generated) @inlinable public static func read(_ row: UnsafeRawPointer, _ slot: Int) -> Date? {
+    Double.read(row, slot).map(Date.init(timeIntervalSinceReferenceDate:))
+  }
+}
+extension String: StoredAttributeValue {
+  /// Reads the value from a row; nil if there is none.
+  @_spi(Generated) @inlinable public static func read(_ row: UnsafeRawPointer, _ slot: Int) -> String? {
     RowWords.bytes(row, slot).flatMap(RowWords.text)
   }
   /// Returns whether the row contains an unreadable value.
-  @inlinable public static func _isUnreadable(_ row: UnsafeRawPointer, _ slot: Int) -> Bool { RowWords.hasSomething(row, slot) }
+  @_spi(Generated) @inlinable public static func isUnreadable(_ row: UnsafeRawPointer, _ slot: Int) -> Bool {
+    RowWords.hasSomething(row, slot)
+  }
 }
-extension Data: _StoredAttributeValue {
+extension Data: StoredAttributeValue {
   /// Reads the value from a row; nil if there is none.
-  @inlinable public static func _read(_ row: UnsafeRawPointer, _ slot: Int) -> Data? { RowWords.bytes(row, slot).map { Data($0) } }
+  @_spi(Generated) @inlinable public static func read(_ row: UnsafeRawPointer, _ slot: Int) -> Data? {
+    RowWords.bytes(row, slot).map { Data($0) }
+  }
 }
-extension UUID: _StoredAttributeValue {
+extension UUID: StoredAttributeValue {
   /// Reads the value from a row; nil if there is none.
-  @inlinable public static func _read(_ row: UnsafeRawPointer, _ slot: Int) -> UUID? {
+  @_spi(Generated) @inlinable public static func read(_ row: UnsafeRawPointer, _ slot: Int) -> UUID? {
     guard let bytes = RowWords.bytes(row, slot), bytes.count == 16 else { return nil }
     return UUID(uuid: bytes.loadUnaligned(as: uuid_t.self))
   }
   /// Returns whether the row contains an unreadable value.
-  @inlinable public static func _isUnreadable(_ row: UnsafeRawPointer, _ slot: Int) -> Bool { RowWords.hasSomething(row, slot) }
+  @_spi(Generated) @inlinable public static func isUnreadable(_ row: UnsafeRawPointer, _ slot: Int) -> Bool {
+    RowWords.hasSomething(row, slot)
+  }
 }
-extension URL: _StoredAttributeValue {
+extension URL: StoredAttributeValue {
   /// Reads the value from a row; nil if there is none.
-  public static func _read(_ row: UnsafeRawPointer, _ slot: Int) -> URL? { String._read(row, slot).flatMap(URL.init(string:)) }
+  @_spi(Generated) public static func read(_ row: UnsafeRawPointer, _ slot: Int) -> URL? {
+    String.read(row, slot).flatMap(URL.init(string:))
+  }
   /// Returns whether the row contains an unreadable value.
-  @inlinable public static func _isUnreadable(_ row: UnsafeRawPointer, _ slot: Int) -> Bool { RowWords.hasSomething(row, slot) }
+  @_spi(Generated) @inlinable public static func isUnreadable(_ row: UnsafeRawPointer, _ slot: Int) -> Bool {
+    RowWords.hasSomething(row, slot)
+  }
 }
-extension Decimal: _StoredAttributeValue {
+extension Decimal: StoredAttributeValue {
   /// Reads the value from a row; nil if there is none.
-  public static func _read(_ row: UnsafeRawPointer, _ slot: Int) -> Decimal? { Data._read(row, slot).flatMap(DecimalCoding.decode) }
+  @_spi(Generated) public static func read(_ row: UnsafeRawPointer, _ slot: Int) -> Decimal? {
+    Data.read(row, slot).flatMap(DecimalCoding.decode)
+  }
   /// Returns whether the row contains an unreadable value.
-  @inlinable public static func _isUnreadable(_ row: UnsafeRawPointer, _ slot: Int) -> Bool { RowWords.hasSomething(row, slot) }
+  @_spi(Generated) @inlinable public static func isUnreadable(_ row: UnsafeRawPointer, _ slot: Int) -> Bool {
+    RowWords.hasSomething(row, slot)
+  }
 }

@@ -8,7 +8,7 @@ extension ManagedObject {
   ///   - index: The relationship's to-many index in the compiled model.
   ///   - type: The class of the members.
   /// - Complexity: O(*n*) in the number of members.
-  @inlinable public final func _toManySet<Member: ManagedObject>(_ index: Int, as type: Member.Type = Member.self) -> Set<Member> {
+  @inlinable package final func toManySet<Member: ManagedObject>(_ index: Int, as type: Member.Type = Member.self) -> Set<Member> {
     // Inlined, so that the set is specialized for the class of the members.
     var result = Set<Member>()
     visitMembers(index) { count in
@@ -27,7 +27,7 @@ extension ManagedObject {
   }
 
   /// Returns the members of a to-many relationship as an array, in order if the relationship is ordered.
-  @inlinable public final func _toManyArray<Member: ManagedObject>(_ index: Int, as type: Member.Type = Member.self) -> [Member] {
+  @inlinable package final func toManyArray<Member: ManagedObject>(_ index: Int, as type: Member.Type = Member.self) -> [Member] {
     var result: [Member] = []
     visitMembers(index) { count in
       result.reserveCapacity(count)
@@ -45,7 +45,7 @@ extension ManagedObject {
   }
 
   /// Returns the number of members of a to-many relationship, without firing their faults.
-  public final func _toManyCount(_ index: Int) -> Int {
+  package final func toManyCount(_ index: Int) -> Int {
     recordRead(toMany: index)
     guard let context = managedObjectContext, let state = loadedState(index) else { return 0 }
     if context.unitOfWork.deleted.isEmpty && !context.membershipTracker.hasRemovedRows { return state.count }
@@ -55,7 +55,7 @@ extension ManagedObject {
   /// Replaces the members of a to-many relationship, in the given order if the relationship is ordered. An object given twice counts once.
   ///
   /// If an object cannot be a member, nothing changes, and ``ManagedObjectContext/pendingError`` contains the error.
-  public final func _setToMany(_ members: some Collection<ManagedObject>, at index: Int) {
+  package final func setToMany(_ members: some Collection<ManagedObject>, at index: Int) {
     if flags.contains(.isBatchRow) { _ = state(index) }
     do { try replaceMembers(members, at: index) } catch { reportError(error) }
   }
@@ -88,13 +88,13 @@ extension ManagedObject {
     let former = state.members
     for reference in former where !seen.contains(reference) {
       if let member = context.object(reference, near: self) {
-        _removeFromToMany(member, at: index)
+        removeFromToMany(member, at: index)
       } else {
         // An inserted object that has left the context can remain a member of a relationship without an inverse.
         removeMember(reference, from: state)
       }
     }
-    for member in members where seen.contains(member.currentID.reference) { _addToToMany(member, at: index) }
+    for member in members where seen.contains(member.currentID.reference) { addToToMany(member, at: index) }
     if relationship.isOrdered { setOrder(orderIncludingHidden(of: former, in: target, state), of: state) }
   }
 
@@ -113,7 +113,7 @@ extension ManagedObject {
   }
 
   /// Adds an object to a to-many relationship and updates the inverse. Does not load the members.
-  public final func _addToToMany(_ member: ManagedObject, at index: Int) {
+  package final func addToToMany(_ member: ManagedObject, at index: Int) {
     if addOnFastPath(member, at: index) { return }
     guard let context = managedObjectContext else { return rejectRelationship() }
     let relationship = compiledEntity.toManyRelationships[index]
@@ -129,7 +129,7 @@ extension ManagedObject {
     }
     // One-to-many: the member's to-one relationship is authoritative. Setting it removes the member from its former owner.
     if member.referenceValue(inverse.index) != currentID.reference {
-      member._setToOne(self, at: inverse.index)
+      member.setToOne(self, at: inverse.index)
     } else if !recordsWrites || toManyStates[index]?.isLoaded ?? false {
       // If the members are not loaded, the stored or added members include it already, and there is nothing to record.
       addMember(member, to: relationship)
@@ -161,7 +161,7 @@ extension ManagedObject {
   }
 
   /// Removes an object from a to-many relationship and updates the inverse. Does not load the members.
-  public final func _removeFromToMany(_ member: ManagedObject, at index: Int) {
+  package final func removeFromToMany(_ member: ManagedObject, at index: Int) {
     guard canTakeMembers else { return }
     guard let context = managedObjectContext, member.managedObjectContext === context else { return }
     let relationship = compiledEntity.toManyRelationships[index]
@@ -177,7 +177,7 @@ extension ManagedObject {
       let isStored = member.storedLink(to: self, at: inverse.index, index)
       member.removeMember(ownReference, from: member.state(inverse.index), isStored: isStored)
     } else if member.referenceValue(inverse.index) == currentID.reference {
-      member._setToOne(nil, at: inverse.index)
+      member.setToOne(nil, at: inverse.index)
       // Setting the inverse finds the owner by its reference. Make sure that this instance is updated.
       removeMember(member, from: relationship)
     }
@@ -192,13 +192,13 @@ extension ManagedObject {
   ///   - member: The object.
   ///   - position: The position.
   ///   - index: The relationship's to-many index.
-  public final func _insertIntoToMany(_ member: ManagedObject, position: Int, at index: Int) {
-    guard let state = loadedState(index), state.relationship.isOrdered else { return _addToToMany(member, at: index) }
+  package final func insertIntoToMany(_ member: ManagedObject, position: Int, at index: Int) {
+    guard let state = loadedState(index), state.relationship.isOrdered else { return addToToMany(member, at: index) }
     // Loading failed, and the context has recorded the error. Without the members, positions are unknown.
     guard state.isLoaded else { return }
     let (former, visible) = (state.members, visibleMembers(of: state))
     guard hasPosition(position, upTo: visible.count, state.relationship) else { return }
-    _addToToMany(member, at: index)
+    addToToMany(member, at: index)
     guard state.contains(member.currentID.reference) else { return }
     var order = visible.filter { $0 != member.currentID.reference }
     order.insert(member.currentID.reference, at: min(max(position, 0), order.count))
@@ -208,11 +208,11 @@ extension ManagedObject {
   /// Removes the member at a position of an ordered relationship.
   ///
   /// If the position is invalid, nothing changes, and ``ManagedObjectContext/pendingError`` contains the error.
-  public final func _removeFromToMany(position: Int, at index: Int) {
+  package final func removeFromToMany(position: Int, at index: Int) {
     guard canTakeMembers, let state = loadedState(index), state.isLoaded else { return }
     let visible = visibleMembers(of: state)
     guard hasPosition(position, upTo: visible.count - 1, state.relationship) else { return }
-    if let member = managedObjectContext?.object(visible[position], near: self) { _removeFromToMany(member, at: index) }
+    if let member = managedObjectContext?.object(visible[position], near: self) { removeFromToMany(member, at: index) }
   }
 
   /// Returns the members that are visible to applications, without deleted ones.

@@ -6,7 +6,7 @@ extension ManagedObject {
   /// destination object.
   ///
   /// - Parameter slot: The relationship's slot number in the compiled model. A read from a row takes about 1 ns.
-  @inlinable public final func _toOneID(_ slot: Int) -> ManagedObjectID? {
+  @_spi(Generated) @inlinable public final func toOneID(_ slot: Int) -> ManagedObjectID? {
     // A row refers to rows of its own store only.
     if let row = directRow {
       let reference = ObjectReference(rawValue: RowImage.word(row, slot))
@@ -29,7 +29,7 @@ extension ManagedObject {
   /// - Parameters:
   ///   - slot: The relationship's slot number in the compiled model.
   ///   - type: The class of the destination.
-  @inlinable public final func _toOne<Destination: ManagedObject>(
+  @inlinable package final func toOne<Destination: ManagedObject>(
     _ slot: Int, as type: Destination.Type = Destination.self
   ) -> Destination? {
     // Inlined, so that the class is a constant address.
@@ -43,7 +43,7 @@ extension ManagedObject {
   }
 
   /// Sets a to-one relationship and its inverse.
-  public final func _setToOne(_ destination: ManagedObject?, at slot: Int) {
+  package final func setToOne(_ destination: ManagedObject?, at slot: Int) {
     if let destination, setOnFastPath(destination, at: slot) { return }
     guard let context = managedObjectContext, let relationship = compiledEntity.slots[slot].relationship else {
       if flags.contains(.isBatchRow) { return setDestinationOfRow(destination, at: slot) }

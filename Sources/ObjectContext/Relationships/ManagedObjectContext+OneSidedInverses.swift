@@ -8,7 +8,7 @@ extension ManagedObjectContext {
   func follow(_ relationship: CompiledRelationship, adding destination: ManagedObject, to owner: ManagedObject) {
     guard let inverse = followed(by: relationship, from: destination) else { return }
     defer { membershipTracker.endFollowing() }
-    if inverse.isToMany { destination._addToToMany(owner, at: inverse.index) } else { destination._setToOne(owner, at: inverse.index) }
+    if inverse.isToMany { destination.addToToMany(owner, at: inverse.index) } else { destination.setToOne(owner, at: inverse.index) }
   }
 
   /// Removes an owner from the named inverse of an object that is removed from the owner's relationship.
@@ -16,9 +16,9 @@ extension ManagedObjectContext {
     guard let inverse = followed(by: relationship, from: destination) else { return }
     defer { membershipTracker.endFollowing() }
     if inverse.isToMany {
-      destination._removeFromToMany(owner, at: inverse.index)
+      destination.removeFromToMany(owner, at: inverse.index)
     } else if destination.referenceValue(inverse.index) == owner.currentID.reference {
-      destination._setToOne(nil, at: inverse.index)
+      destination.setToOne(nil, at: inverse.index)
     }
   }
 

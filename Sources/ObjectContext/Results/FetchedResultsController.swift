@@ -1,6 +1,6 @@
 import Foundation
 import ObjectModel
-public import ObjectQuery
+@_spi(Generated) public import ObjectQuery
 import ObjectStore
 
 /// A controller that keeps the results of a request up to date, in order and in sections, and reports their changes.
@@ -78,7 +78,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
   ) {
     self.init(
       fetchRequest: fetchRequest, context: context,
-      sectionNameExpression: section(FetchObject(.evaluatedObject))._fetchSortDescriptor.expression)
+      sectionNameExpression: section(FetchObject(.evaluatedObject)).fetchSortDescriptor.expression)
   }
 
   /// Creates a controller with sections named by an expression. Fetches nothing.

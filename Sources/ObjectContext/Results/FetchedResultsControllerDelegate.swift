@@ -33,8 +33,8 @@ public enum FetchedResultsChangeType: UInt, Sendable, Hashable, CaseIterable {
 public protocol FetchedResultsControllerDelegate<Object>: AnyObject {
   /// The class of the results.
   associatedtype Object: ManagedObject
-  /// The result type of the snapshot method: `Void` if the delegate implements it, ``_NoSnapshots`` for the default implementation.
-  associatedtype _SnapshotAnswer
+  /// The result type of the snapshot method: `Void` if the delegate implements it, ``NoSnapshots`` for the default implementation.
+  associatedtype SnapshotAnswer
 
   /// Notifies the delegate that the results are about to change.
   func controllerWillChangeContent(_ controller: FetchedResultsController<Object>)
@@ -77,7 +77,7 @@ public protocol FetchedResultsControllerDelegate<Object>: AnyObject {
   ///   show(snapshot)
   /// }
   /// ```
-  func controller(_ controller: FetchedResultsController<Object>, didChangeContentWith snapshot: ResultsSnapshot) -> _SnapshotAnswer
+  func controller(_ controller: FetchedResultsController<Object>, didChangeContentWith snapshot: ResultsSnapshot) -> SnapshotAnswer
 
   /// Notifies the delegate that the results have changed.
   func controllerDidChangeContent(_ controller: FetchedResultsController<Object>)
@@ -120,8 +120,8 @@ extension FetchedResultsControllerDelegate {
   /// Does nothing.
   public func controller(_ controller: FetchedResultsController<Object>, didChangeContentWith change: ResultsChange) {}
   /// Never called. Its result type marks a delegate that does not receive snapshots.
-  public func controller(_ controller: FetchedResultsController<Object>, didChangeContentWith snapshot: ResultsSnapshot) -> _NoSnapshots {
-    _NoSnapshots()
+  public func controller(_ controller: FetchedResultsController<Object>, didChangeContentWith snapshot: ResultsSnapshot) -> NoSnapshots {
+    NoSnapshots()
   }
   /// Does nothing.
   public func controllerDidChangeContent(_ controller: FetchedResultsController<Object>) {}
@@ -130,11 +130,11 @@ extension FetchedResultsControllerDelegate {
 }
 
 /// The result type that marks a ``FetchedResultsControllerDelegate`` that does not receive snapshots.
-public struct _NoSnapshots {
+public struct NoSnapshots {
   fileprivate init() {}
 }
 
 extension FetchedResultsControllerDelegate {
   /// Whether the delegate implements the snapshot method.
-  static var takesSnapshots: Bool { _SnapshotAnswer.self == Void.self }
+  static var takesSnapshots: Bool { SnapshotAnswer.self == Void.self }
 }

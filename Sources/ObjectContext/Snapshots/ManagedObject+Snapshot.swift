@@ -12,13 +12,13 @@ extension ManagedObject {
   /// - Throws: ``StoreError`` with ``StoreError/Code/objectNotFound`` if the object's row or context does not exist anymore; errors from
   ///   reading the row or the members; ``KeyValueError`` for a name that is not a stored to-many relationship.
   @_disfavoredOverload public final func snapshot(including relationships: [String] = []) throws -> ObjectSnapshot {
-    try _snapshot(including: relationships)
+    try untypedSnapshot(including: relationships)
   }
 
   /// Returns a snapshot of the object's values. Called by generated classes.
   ///
   /// - Throws: The errors of ``snapshot(including:)``.
-  public final func _snapshot(including relationships: [String] = []) throws -> ObjectSnapshot {
+  @_spi(Generated) public final func untypedSnapshot(including relationships: [String] = []) throws -> ObjectSnapshot {
     guard let context = managedObjectContext else { throw StoreError(.noObject(objectID), operation: .takeSnapshot) }
     context.recordInPlaceMutations()
     if flags.contains(.isFault), !fireFault(trigger: nil), !flags.contains(.isInaccessible) {

@@ -36,11 +36,11 @@ extension ManagedObjectContext {
   ///   entity.
   @discardableResult
   public func apply<Snapshot: TypedSnapshot>(_ snapshot: Snapshot) throws -> Snapshot.Object {
-    let name = snapshot._snapshot.entityName
+    let name = snapshot.storage.values.entityName
     if let entity = model.entity(named: name), !(entityClasses.type(ofEntity: entity.number) is Snapshot.Object.Type) {
       throw StoreError(.otherClass(entity: name, className: "\(Snapshot.Object.self)"), operation: .applySnapshot)
     }
-    let object = try apply(snapshot._snapshot)
+    let object = try apply(snapshot.storage.values)
     guard let typed = object as? Snapshot.Object else {
       throw StoreError(.otherClass(entity: object.compiledEntity.name, className: "\(Snapshot.Object.self)"), operation: .applySnapshot)
     }

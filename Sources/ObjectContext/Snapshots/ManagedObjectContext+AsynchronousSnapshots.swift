@@ -22,7 +22,7 @@ extension ManagedObjectContext {
     _ request: FetchRequest<Result>, as type: Snapshot.Type, including relationships: [String] = []
   ) throws -> AsynchronousFetch<Snapshot> {
     try checkClass(Snapshot.Object.self, for: request.specification)
-    return try asynchronousFetch(request.specification, including: relationships) { $0.map(Snapshot.init(_snapshot:)) }
+    return try asynchronousFetch(request.specification, including: relationships) { $0.map { Snapshot(storage: SnapshotStorage($0)) } }
   }
 
   /// Starts a fetch of snapshots without blocking the context's isolation, and returns immediately.

@@ -23,7 +23,7 @@ extension ManagedObjectContext {
     _ request: FetchRequest<Result>, as type: Snapshot.Type, including relationships: [String] = []
   ) throws -> [Snapshot] {
     try checkClass(Snapshot.Object.self, for: request.specification)
-    return try snapshots(of: request.specification, including: relationships).map(Snapshot.init(_snapshot:))
+    return try snapshots(of: request.specification, including: relationships).map { Snapshot(storage: SnapshotStorage($0)) }
   }
 
   /// Returns the results of a request as snapshots. Rows are shared, and no objects are created.

@@ -23,7 +23,7 @@ extension ObjectSnapshot {
         if case .bytes(let data) = stored, attribute.type == .transformable { return data }
         return nil
       case .toOne(let relationship): return slot(relationship.index) == nil ? nil : destination(relationship.index)
-      case .toMany(let relationship): return _members(relationship.index)
+      case .toMany(let relationship): return memberIDs(at: relationship.index)
       case .composite(let composite):
         var values: [String: any Sendable] = [:]
         for part in composite.partNames { values[part] = try self["\(composite.name).\(part)"] }
@@ -42,7 +42,7 @@ extension ObjectSnapshot {
     guard case .attribute(let slot) = entity.property(named: key), let slot = self.slot(slot.index), let attribute = slot.attribute else {
       return try self[key] as? Value
     }
-    if type == ExternalData.self { return _externalData(at: slot.index) as? Value }
+    if type == ExternalData.self { return externalData(at: slot.index) as? Value }
     return try AttributeConversion.value(of: stored(slot.index), attribute, as: type)
   }
 
@@ -73,9 +73,9 @@ extension ObjectSnapshot {
     case .toMany(let relationship):
       if relationship.isTransient { throw KeyValueError(.readOnly, key: key, entityName: entityName, detail: Self.transient) }
       switch value {
-      case nil: _setMembers([ManagedObjectID](), at: relationship.index)
-      case let ids as [ManagedObjectID]: _setMembers(ids, at: relationship.index)
-      case let ids as Set<ManagedObjectID>: _setMembers(ids, at: relationship.index)
+      case nil: setMemberIDs([ManagedObjectID](), at: relationship.index)
+      case let ids as [ManagedObjectID]: setMemberIDs(ids, at: relationship.index)
+      case let ids as Set<ManagedObjectID>: setMemberIDs(ids, at: relationship.index)
       default: throw KeyValueError(.wrongType, key: key, entityName: entityName, detail: "a snapshot's relationship takes IDs")
       }
     case .composite(let composite):

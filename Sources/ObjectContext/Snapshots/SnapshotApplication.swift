@@ -121,11 +121,11 @@ struct SnapshotApplication {
     for slot in entity.slots {
       let index = slot.index
       if let destination = destinations[index] {
-        object._setToOne(destination, at: index)
+        object.setToOne(destination, at: index)
       } else if let value = values[index] {
         object.setAttributeValue(value, at: index)
       } else if taken.contains(index) {
-        object._setExternalData(mine.external(index), at: index)
+        object.setExternalData(mine.external(index), at: index)
       }
     }
     for change in members { take(change) }
@@ -191,8 +191,8 @@ struct SnapshotApplication {
 
   private func take(_ change: MemberChange) {
     let index = change.relationship.index
-    for member in change.removed { object._removeFromToMany(member, at: index) }
-    for member in change.added { object._addToToMany(member, at: index) }
+    for member in change.removed { object.removeFromToMany(member, at: index) }
+    for member in change.added { object.addToToMany(member, at: index) }
     guard let order = change.order, let state = object.loadedState(index), state.isLoaded else { return }
     let members = state.members
     let (present, named) = (Set(members), Set(order))

@@ -1,5 +1,5 @@
 import Foundation
-import ObjectModel
+@_spi(Generated) import ObjectModel
 
 /// Encodes and decodes attribute values: numbers and booleans as such, dates as seconds since 2001-01-01 UTC, UUIDs, URIs and decimals as
 /// strings, bytes as Base64, and non-finite numbers (`nan`, `inf`, `-inf`), which JSON lacks, as strings. Independent of the coder's
@@ -18,8 +18,8 @@ enum SnapshotCoding {
     case .bytes(let bytes):
       let text: String? =
         switch type?.traits.resolvedType {
-        case .uuid: UUID(_slot: value)?.uuidString
-        case .decimal: Decimal(_slot: value).map { "\($0)" }
+        case .uuid: UUID(slot: value)?.uuidString
+        case .decimal: Decimal(slot: value).map { "\($0)" }
         default: nil
         }
       try values.encode(text ?? bytes.base64EncodedString(), forKey: name)
@@ -46,8 +46,8 @@ enum SnapshotCoding {
       let text = try values.decode(String.self, forKey: name)
       let value: Slot? =
         switch type?.traits.resolvedType {
-        case .uuid: UUID(uuidString: text)?._slot
-        case .decimal: Decimal(string: text, locale: Locale(identifier: "en_US_POSIX"))?._slot
+        case .uuid: UUID(uuidString: text)?.slot
+        case .decimal: Decimal(string: text, locale: Locale(identifier: "en_US_POSIX"))?.slot
         default: Data(base64Encoded: text).map(Slot.bytes)
         }
       guard let value else { throw wrong(slot, values, name) }

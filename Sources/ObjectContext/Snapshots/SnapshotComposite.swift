@@ -7,11 +7,11 @@ public protocol SnapshotComposite: CompositeValue {
   /// - Parameters:
   ///   - object: The snapshot.
   ///   - slot: The slot of the first part.
-  init(_of object: ObjectSnapshot, at slot: Int)
+  init(of object: ObjectSnapshot, at slot: Int)
   /// Writes the parts that differ from the snapshot's, so that only those count as changed.
   ///
   /// - Parameters:
   ///   - object: The snapshot.
   ///   - slot: The slot of the first part.
-  func _write(to object: inout ObjectSnapshot, at slot: Int)
+  func write(to object: inout ObjectSnapshot, at slot: Int)
 }

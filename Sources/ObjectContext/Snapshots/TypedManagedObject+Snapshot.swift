@@ -11,14 +11,14 @@ extension TypedManagedObject {
   /// - Throws: The errors of ``ManagedObject/snapshot(including:)``; ``FetchPredicateError/unsupported(part:advice:)`` for a key path to a
   ///   property that is not in the model.
   @_disfavoredOverload public func snapshot(including relationships: [PartialKeyPath<Self>]) throws -> ObjectSnapshot {
-    try _snapshot(including: relationships)
+    try untypedSnapshot(including: relationships)
   }
 
   /// Returns a snapshot of the object's values. Called by generated classes.
   ///
   /// - Throws: The errors of ``snapshot(including:)``.
-  public func _snapshot(including relationships: [PartialKeyPath<Self>]) throws -> ObjectSnapshot {
-    try _snapshot(including: Self.names(of: relationships))
+  @_spi(Generated) public func untypedSnapshot(including relationships: [PartialKeyPath<Self>]) throws -> ObjectSnapshot {
+    try untypedSnapshot(including: Self.names(of: relationships))
   }
 
   /// Returns the names of relationships given as key paths. A key path of several steps yields a dotted name, which matches no

@@ -17,13 +17,20 @@ public protocol TypedSnapshot: Sendable, Hashable, Codable, Identifiable {
   /// The class of the objects.
   associatedtype Object: TypedManagedObject
   /// The wrapped snapshot.
-  var _snapshot: ObjectSnapshot { get set }
-  /// Wraps a snapshot that is known to be of an object of the class.
-  init(_snapshot: ObjectSnapshot)
-  /// The class of the objects.
-  static var _objectType: Object.Type { get }
+  var storage: SnapshotStorage<Object> { get set }
+  /// Creates a snapshot from values of an object of the class.
+  init(storage: SnapshotStorage<Object>)
   /// The model from which the class was generated.
-  static var _model: ManagedObjectModel { get }
+  static var managedObjectModel: ManagedObjectModel { get }
+}
+
+/// The values of a ``TypedSnapshot``, which are those of an object of the class. Only generated code and the library read them.
+public struct SnapshotStorage<Object: TypedManagedObject>: Sendable {
+  /// The values.
+  @_spi(Generated) public var values: ObjectSnapshot
+
+  /// Creates the storage for a snapshot that is known to be of an object of the class.
+  @_spi(Generated) public init(_ values: ObjectSnapshot) { self.values = values }
 }
 
 extension TypedSnapshot {
@@ -31,7 +38,7 @@ extension TypedSnapshot {
   ///
   /// - Throws: ``StoreError`` with ``StoreError/Code/invalidRequest`` if the entity is abstract.
   public init() throws {
-    self.init(_snapshot: try ObjectSnapshot(entityName: Object.entityName, model: Self._model))
+    self.init(storage: SnapshotStorage(try ObjectSnapshot(entityName: Object.entityName, model: Self.managedObjectModel)))
   }
 
   /// Creates the typed form of a snapshot.
@@ -44,34 +51,34 @@ extension TypedSnapshot {
       throw StoreError(.snapshotOfOtherClass(entity: entity.name, className: "\(Object.self)"), operation: .takeSnapshot)
     }
     guard Object.classTable.fits(entity) else { throw StoreError(.snapshotOfOtherModel(entity: entity.name), operation: .takeSnapshot) }
-    self.init(_snapshot: snapshot)
+    self.init(storage: SnapshotStorage(snapshot))
   }
 
   /// The object's ID; nil if the object was never saved, or if the snapshot was created for a new object.
-  public var objectID: ManagedObjectID? { _snapshot.objectID }
+  public var objectID: ManagedObjectID? { storage.values.objectID }
   /// The object's ID: see ``objectID``.
-  public var id: ManagedObjectID? { _snapshot.objectID }
+  public var id: ManagedObjectID? { storage.values.objectID }
   /// The version of the row on which the snapshot is based.
-  public var version: Int64 { _snapshot.version }
+  public var version: Int64 { storage.values.version }
   /// The names of the properties that were set since the snapshot was taken.
-  public var changedKeys: [String] { _snapshot.changedKeys }
+  public var changedKeys: [String] { storage.values.changedKeys }
   /// Whether a property was set since the snapshot was taken.
-  public var hasChanges: Bool { _snapshot.hasChanges }
+  public var hasChanges: Bool { storage.values.hasChanges }
 
   /// The wrapped snapshot, with access to properties by name.
-  public var untyped: ObjectSnapshot { _snapshot }
+  public var untyped: ObjectSnapshot { storage.values }
 
   /// Returns whether the wrapped snapshots are equal.
-  public static func == (left: Self, right: Self) -> Bool { left._snapshot == right._snapshot }
+  public static func == (left: Self, right: Self) -> Bool { left.storage.values == right.storage.values }
   /// Hashes the wrapped snapshot.
-  public func hash(into hasher: inout Hasher) { _snapshot.hash(into: &hasher) }
+  public func hash(into hasher: inout Hasher) { storage.values.hash(into: &hasher) }
 
   /// Decodes a snapshot from the form that ``ObjectSnapshot`` encodes.
   ///
   /// - Throws: The errors of ``ObjectSnapshot``; `DecodingError` if the snapshot is of another class.
   public init(from decoder: any Decoder) throws {
     // A snapshot of a new object needs only the model, not an open store.
-    if let model = try? CompiledModel.compiling(Self._model) { _ = ObjectIDSpace.register(storeIdentifier: nil, model: model) }
+    if let model = try? CompiledModel.compiling(Self.managedObjectModel) { _ = ObjectIDSpace.register(storeIdentifier: nil, model: model) }
     let snapshot = try ObjectSnapshot(from: decoder)
     do { try self.init(snapshot) } catch {
       throw DecodingError.dataCorrupted(
@@ -82,5 +89,5 @@ extension TypedSnapshot {
   /// Encodes the snapshot in the form of ``ObjectSnapshot``.
   ///
   /// - Throws: The errors of ``ObjectSnapshot``.
-  public func encode(to encoder: any Encoder) throws { try _snapshot.encode(to: encoder) }
+  public func encode(to encoder: any Encoder) throws { try storage.values.encode(to: encoder) }
 }

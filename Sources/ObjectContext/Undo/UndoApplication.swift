@@ -128,7 +128,7 @@ struct UndoApplication {
       if record.marks.contains(.wasClean) { cleanValues.append((object, property)) }
     case .external:
       guard object.fireFault(trigger: property) else { return }
-      object._setExternalData(group.externals[record.position], at: property)
+      object.setExternalData(group.externals[record.position], at: property)
     case .added:
       guard object.undoAddition(of: context.registry.savedReference(record.member), at: property, record.marks) else {
         return settled.append(object)

@@ -20,7 +20,7 @@ public struct Attribute: EntityComponent {
 
   /// Creates an attribute of the type that stores a Swift type.
   public init(_ name: String, _ type: (some AttributeValue).Type) {
-    self.init(name, type._attributeType)
+    self.init(name, type.attributeType)
   }
 
   /// Creates an attribute with values of a `Codable` type, or of the type of a registered transformer.
@@ -43,7 +43,7 @@ public struct Attribute: EntityComponent {
 
   /// Creates an attribute that stores the raw values of a type, such as an enumeration.
   public init<Value: RawRepresentable>(_ name: String, raw type: Value.Type) where Value.RawValue: AttributeValue {
-    self.init(name, Value.RawValue._attributeType)
+    self.init(name, Value.RawValue.attributeType)
     attribute.valueClassName = "\(type)"
   }
 
@@ -115,9 +115,9 @@ public struct Attribute: EntityComponent {
   /// Converts a value to the storage form of the attribute's type, so that `initially(0)` also works for a decimal. Other mismatches are
   /// left to validation.
   private static func slot(_ value: some AttributeValue, for type: AttributeType) -> Slot {
-    switch (value._slot, type.traits.number) {
+    switch (value.slot, type.traits.number) {
     case (.int(let number), .double), (.int(let number), .single): .real(Double(number))
-    case (.int(let number), .decimal) where !(value is Bool): Decimal(number)._slot
+    case (.int(let number), .decimal) where !(value is Bool): Decimal(number).slot
     case (.real(let number), .decimal) where !(value is Date):
       DecimalCoding.encode(representable: number).map { .bytes($0) } ?? .real(number)
     case (.real(let number), .single): .real(Double(Float(number)))
@@ -126,5 +126,5 @@ public struct Attribute: EntityComponent {
   }
 
   /// Adds the attribute to an entity.
-  public func _add(to entity: inout EntityDescription) { entity.properties.append(.attribute(attribute)) }
+  @_spi(Generated) public func add(to entity: inout EntityDescription) { entity.properties.append(.attribute(attribute)) }
 }

@@ -19,7 +19,7 @@ public struct Composite: ModelComponent {
   ///   - elements: The parts, which can be composites themselves.
   public init(_ name: String, @EntityBuilder _ elements: () -> [any EntityComponent]) {
     var holder = EntityDescription(name: name)
-    for element in elements() { element._add(to: &holder) }
+    for element in elements() { element.add(to: &holder) }
     composite = CompositeDescription(name: name, elements: holder.attributes)
   }
 
@@ -31,5 +31,5 @@ public struct Composite: ModelComponent {
   }
 
   /// Adds the composite type to a model.
-  public func _add(to model: inout ManagedObjectModel) { model.composites.append(composite) }
+  @_spi(Generated) public func add(to model: inout ManagedObjectModel) { model.composites.append(composite) }
 }

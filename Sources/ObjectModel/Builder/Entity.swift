@@ -25,7 +25,7 @@ public struct Entity: ModelComponent {
     @EntityBuilder _ components: () -> [any EntityComponent] = { [] }
   ) {
     entity = EntityDescription(name: name, superentity: parent, isAbstract: isAbstract, managedObjectClassName: className)
-    for component in components() { component._add(to: &entity) }
+    for component in components() { component.add(to: &entity) }
   }
 
   /// Sets the generation mode of the typed class when the model is written to a file.
@@ -46,7 +46,7 @@ public struct Entity: ModelComponent {
   }
 
   /// Adds the entity to a model.
-  public func _add(to model: inout ManagedObjectModel) { model.entities.append(entity) }
+  @_spi(Generated) public func add(to model: inout ManagedObjectModel) { model.entities.append(entity) }
 }
 
 /// A relationship of an entity declared in Swift. By default it is optional and has the delete rule ``DeleteRule/nullify``.
@@ -95,8 +95,8 @@ public struct Relationship: EntityComponent {
   /// Sets the minimum and maximum number of objects: `1...8`, `1...` or `...8`.
   public func count(_ range: some ValidationBounds<Int>) -> Relationship {
     changed {
-      if let least = range._minimum { $0.minCount = least }
-      if let greatest = range._maximum { $0.maxCount = greatest }
+      if let least = range.minimum { $0.minCount = least }
+      if let greatest = range.maximum { $0.maxCount = greatest }
     }
   }
   /// Makes the relationship its own inverse: if one object refers to another, the other refers back.
@@ -117,7 +117,7 @@ public struct Relationship: EntityComponent {
   }
 
   /// Adds the relationship to an entity.
-  public func _add(to entity: inout EntityDescription) { entity.properties.append(.relationship(relationship)) }
+  @_spi(Generated) public func add(to entity: inout EntityDescription) { entity.properties.append(.relationship(relationship)) }
 }
 
 /// A fetched property of an entity declared in Swift.
@@ -146,7 +146,7 @@ public struct FetchedProperty: EntityComponent {
   }
 
   /// Adds the property to an entity.
-  public func _add(to entity: inout EntityDescription) { entity.properties.append(.fetchedProperty(property)) }
+  @_spi(Generated) public func add(to entity: inout EntityDescription) { entity.properties.append(.fetchedProperty(property)) }
 }
 
 /// An index of an entity declared in Swift.
@@ -187,7 +187,7 @@ public struct Index: EntityComponent {
   }
 
   /// Adds the index to an entity.
-  public func _add(to entity: inout EntityDescription) { entity.indexes.append(index) }
+  @_spi(Generated) public func add(to entity: inout EntityDescription) { entity.indexes.append(index) }
 }
 
 extension FetchIndexElement {
@@ -209,5 +209,5 @@ public struct Unique: EntityComponent {
   public init(_ properties: String...) { self.properties = properties }
 
   /// Adds the constraint to an entity.
-  public func _add(to entity: inout EntityDescription) { entity.uniquenessConstraints.append(properties) }
+  @_spi(Generated) public func add(to entity: inout EntityDescription) { entity.uniquenessConstraints.append(properties) }
 }

@@ -2,13 +2,23 @@
 /// or an ``EntityDescription``.
 public protocol ModelComponent: Sendable {
   /// Adds the part to a model.
-  func _add(to model: inout ManagedObjectModel)
+  @_spi(Generated) func add(to model: inout ManagedObjectModel)
+}
+
+extension ModelComponent {
+  /// Adds nothing.
+  @_spi(Generated) public func add(to model: inout ManagedObjectModel) {}
 }
 
 /// A part of an ``Entity``: an ``Attribute``, a ``Relationship``, a ``FetchedProperty``, an ``Index``, a ``Unique`` or a ``PropertyDescription``.
 public protocol EntityComponent: Sendable {
   /// Adds the part to an entity.
-  func _add(to entity: inout EntityDescription)
+  @_spi(Generated) func add(to entity: inout EntityDescription)
+}
+
+extension EntityComponent {
+  /// Adds nothing.
+  @_spi(Generated) public func add(to entity: inout EntityDescription) {}
 }
 
 /// A result builder for the parts of a model or an entity, with support for conditions and loops.
@@ -65,18 +75,18 @@ extension ManagedObjectModel {
   public init(version: String? = nil, @ModelBuilder _ components: () -> [any ModelComponent]) {
     self.init()
     if let version { versionIdentifiers = [version] }
-    for component in components() { component._add(to: &self) }
+    for component in components() { component.add(to: &self) }
   }
 }
 
 extension EntityDescription: ModelComponent {
   /// Adds the entity to a model.
-  public func _add(to model: inout ManagedObjectModel) { model.entities.append(self) }
+  @_spi(Generated) public func add(to model: inout ManagedObjectModel) { model.entities.append(self) }
 }
 
 extension PropertyDescription: EntityComponent {
   /// Adds the property to an entity.
-  public func _add(to entity: inout EntityDescription) { entity.properties.append(self) }
+  @_spi(Generated) public func add(to entity: inout EntityDescription) { entity.properties.append(self) }
 }
 
 /// A named subset of entities in a model declared in Swift.
@@ -89,7 +99,7 @@ public struct Configuration: ModelComponent {
   }
 
   /// Adds the configuration to a model.
-  public func _add(to model: inout ManagedObjectModel) { model.configurations.append(configuration) }
+  @_spi(Generated) public func add(to model: inout ManagedObjectModel) { model.configurations.append(configuration) }
 }
 
 /// A named fetch request in a model declared in Swift.
@@ -111,5 +121,5 @@ public struct FetchTemplate: ModelComponent {
   }
 
   /// Adds the template to a model.
-  public func _add(to model: inout ManagedObjectModel) { model.fetchRequestTemplates.append(template) }
+  @_spi(Generated) public func add(to model: inout ManagedObjectModel) { model.fetchRequestTemplates.append(template) }
 }

@@ -3,28 +3,31 @@ public protocol ValidationBounds<Bound> {
   /// The type of the bounds.
   associatedtype Bound
   /// The minimum; nil if unbounded.
-  var _minimum: Bound? { get }
+  @_spi(Generated) var minimum: Bound? { get }
   /// The maximum; nil if unbounded.
-  var _maximum: Bound? { get }
+  @_spi(Generated) var maximum: Bound? { get }
+}
+
+extension ValidationBounds {
+  /// Nil: unbounded.
+  @_spi(Generated) public var minimum: Bound? { nil }
+  /// Nil: unbounded.
+  @_spi(Generated) public var maximum: Bound? { nil }
 }
 
 extension ClosedRange: ValidationBounds {
   /// The minimum.
-  public var _minimum: Bound? { lowerBound }
+  @_spi(Generated) public var minimum: Bound? { lowerBound }
   /// The maximum.
-  public var _maximum: Bound? { upperBound }
+  @_spi(Generated) public var maximum: Bound? { upperBound }
 }
 
 extension PartialRangeFrom: ValidationBounds {
   /// The minimum.
-  public var _minimum: Bound? { lowerBound }
-  /// Nil: unbounded.
-  public var _maximum: Bound? { nil }
+  @_spi(Generated) public var minimum: Bound? { lowerBound }
 }
 
 extension PartialRangeThrough: ValidationBounds {
-  /// Nil: unbounded.
-  public var _minimum: Bound? { nil }
   /// The maximum.
-  public var _maximum: Bound? { upperBound }
+  @_spi(Generated) public var maximum: Bound? { upperBound }
 }

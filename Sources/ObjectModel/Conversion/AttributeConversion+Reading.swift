@@ -62,7 +62,7 @@ extension AttributeConversion {
 
   /// Returns a stored value as an attribute type, or as an enumeration with raw values of such a type.
   private static func typed(_ slot: Slot, as type: Any.Type) -> Any? {
-    if let type = type as? any AttributeValue.Type { return type.init(_slot: slot) }
+    if let type = type as? any AttributeValue.Type { return type.init(slot: slot) }
     if let type = type as? any RawRepresentable.Type { return raw(slot, as: type) }
     return nil
   }

@@ -36,7 +36,7 @@ package enum AttributeConversion {
   private static func number(_ value: Any, _ form: NumberForm, _ traits: AttributeTypeTraits) throws(Failure) -> Slot? {
     switch form {
     case .integer(let range):
-      if traits.resolvedType == .boolean, let value = value as? Bool { return value._slot }
+      if traits.resolvedType == .boolean, let value = value as? Bool { return value.slot }
       guard let number = integer(value) else { return nil }
       guard let number, range.contains(number) else {
         if traits.resolvedType == .boolean { return nil }
@@ -44,15 +44,15 @@ package enum AttributeConversion {
       }
       return .int(number)
     case .double, .single:
-      if let value = value as? Double { return form == .single ? try float(value)._slot : value._slot }
-      if let value = value as? Float { return value._slot }
+      if let value = value as? Double { return form == .single ? try float(value).slot : value.slot }
+      if let value = value as? Float { return value.slot }
       guard case .some(.some(let number)) = integer(value) else { return nil }
       return .real(Double(number))
     case .decimal:
-      if let value = value as? Decimal { return value._slot }
-      if case .some(.some(let number)) = integer(value) { return Decimal(number)._slot }
+      if let value = value as? Decimal { return value.slot }
+      if case .some(.some(let number)) = integer(value) { return Decimal(number).slot }
       guard let value = value as? Double ?? (value as? Float).map(Double.init) else { return nil }
-      if value.isNaN { return Decimal.nan._slot }
+      if value.isNaN { return Decimal.nan.slot }
       // The conversion is that of predicates, so that they find the value.
       guard let coding = DecimalCoding.encode(representable: value) else { throw .outOfRange }
       return .bytes(coding)

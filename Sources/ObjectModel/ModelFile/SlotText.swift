@@ -16,7 +16,7 @@ enum SlotText {
     case (.text(let value), _): return value
     case (.bytes(let data), .decimal):
       return DecimalCoding.decode(data).map { NSDecimalNumber(decimal: $0).description(withLocale: Locale(identifier: "en_US_POSIX")) }
-    case (.bytes, .uuid): return UUID(_slot: slot)?.uuidString
+    case (.bytes, .uuid): return UUID(slot: slot)?.uuidString
     case (.bytes(let data), _): return data.base64EncodedString()
     }
   }
@@ -27,11 +27,11 @@ enum SlotText {
     // Editors occasionally write whole numbers as `1.0`.
     case .integer: (Int64(text) ?? Double(text).flatMap { Int64(exactly: $0) }).map { .int($0) }
     case .boolean: boolean(text).map { .int($0 ? 1 : 0) }
-    case .real where type.traits.number == .single: Float(text)?._slot
-    case .real, .date: Double(text)?._slot
-    case .decimal: decimal(text).map(\._slot)
+    case .real where type.traits.number == .single: Float(text)?.slot
+    case .real, .date: Double(text)?.slot
+    case .decimal: decimal(text).map(\.slot)
     case .text, .uri: .text(text)
-    case .uuid: UUID(uuidString: text).map(\._slot)
+    case .uuid: UUID(uuidString: text).map(\.slot)
     case .binary, .opaque: type.slotKind == .bytes ? Data(base64Encoded: text).map { .bytes($0) } : nil
     case .object, .entity: nil
     }
@@ -47,7 +47,7 @@ enum SlotText {
       return .int(whole)
     case .double: return .real(number)
     case .single: return .real(Double(Float(number)))
-    case .decimal: return (decimal("\(number)") ?? 0)._slot
+    case .decimal: return (decimal("\(number)") ?? 0).slot
     case nil: return .null
     }
   }

@@ -131,13 +131,13 @@ package final class AttributeTypeTraits: Sendable {
     self.resolvedType = resolvedType
     slotKind = resolvedType.slotKind
     self.number = number
-    holders = [Value._attributeType] + widerTypes
+    holders = [Value.attributeType] + widerTypes
     swiftType = SwiftType(name: "\(type)", isOfFoundation: isOfFoundation, literal: literal)
     acceptedTypes = [type] + accepted
     self.expectation = expectation
     self.coreData = coreData
-    read = { Value(_slot: $0) }
-    write = { ($0 as? Value)?._slot }
+    read = { Value(slot: $0) }
+    write = { ($0 as? Value)?.slot }
   }
 
   /// Creates the traits of a type whose values can have several Swift types.
@@ -151,7 +151,7 @@ package final class AttributeTypeTraits: Sendable {
     self.expectation = expectation
     self.coreData = coreData
     read = { $0.untypedValue }
-    write = { ($0 as? any AttributeValue)?._slot }
+    write = { ($0 as? any AttributeValue)?.slot }
   }
 
   // MARK: Values

@@ -149,7 +149,7 @@ extension FetchRequest: Codable {
   /// - Throws: `DecodingError` with the coding path.
   public init(from decoder: any Decoder) throws {
     specification = try FetchSpecification(from: decoder)
-    specification.resultType = Result._fetchResultType
+    specification.resultType = Result.fetchResultType
   }
 
   /// Encodes the request.

@@ -1,5 +1,5 @@
 import Foundation
-import ObjectModel
+@_spi(Generated) import ObjectModel
 
 extension ValueCast {
   static func cast(_ value: Slot, _ function: ResolvedFunction) -> Slot {
@@ -17,13 +17,13 @@ extension ValueCast {
     case (.castToText, .int(let number)): .text(String(number))
     case (.castToText, .real(let number)): .text(Int64(exactly: number).map { String($0) } ?? String(number))
     case (.castToText, .bytes): SlotComparison.decimal(of: value).map { .text(text(of: $0)) } ?? .null
-    case (.textOfUUID, .bytes(let bytes)): UUID(_slot: .bytes(bytes)).map { .text($0.uuidString) } ?? .null
+    case (.textOfUUID, .bytes(let bytes)): UUID(slot: .bytes(bytes)).map { .text($0.uuidString) } ?? .null
     case (.castToDate, .int(let number)): .real(Double(number))
     case (.castToDate, .real): value
     case (.castToDate, .bytes): SlotComparison.decimal(of: value).flatMap { real($0) } ?? .null
     case (.castToDate, .text(let text)): ISO8601Text.date(text).map { .real($0.timeIntervalSinceReferenceDate) } ?? .null
     case (.castToUUID, .bytes): value
-    case (.castToUUID, .text(let text)): UUID(uuidString: text)?._slot ?? .null
+    case (.castToUUID, .text(let text)): UUID(uuidString: text)?.slot ?? .null
     default: .null
     }
   }

@@ -22,7 +22,7 @@ extension FetchPredicate {
   ///   - argumentArray: The values of the placeholders, in order; nil is a null value.
   /// - Throws: ``PredicateFormatError``.
   public init(format: String, argumentArray: [(any FetchConstantConvertible)?]) throws(PredicateFormatError) {
-    let parser = try PredicateParser(format, argumentArray.map { $0?._fetchConstant ?? .null })
+    let parser = try PredicateParser(format, argumentArray.map { $0?.fetchConstant ?? .null })
     self = try parser.parsePredicate()
   }
 
@@ -57,7 +57,7 @@ extension FetchExpression {
   ///   - arguments: The values of the placeholders, in order.
   /// - Throws: ``PredicateFormatError``.
   public init(format: String, _ arguments: (any FetchConstantConvertible)?...) throws(PredicateFormatError) {
-    try self.init(format: format, arguments: arguments.map { .constant($0?._fetchConstant ?? .null) })
+    try self.init(format: format, arguments: arguments.map { .constant($0?.fetchConstant ?? .null) })
   }
 
   /// Creates an expression from a format string, with its arguments in an array.

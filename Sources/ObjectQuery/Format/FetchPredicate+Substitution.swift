@@ -7,7 +7,7 @@ extension FetchPredicate {
   ///
   /// - Parameter variables: The values by variable name, without `$`.
   public func withSubstitutionVariables(_ variables: [String: (any FetchConstantConvertible)?]) -> FetchPredicate {
-    withSubstitutionExpressions(variables.mapValues { .constant($0?._fetchConstant ?? .null) })
+    withSubstitutionExpressions(variables.mapValues { .constant($0?.fetchConstant ?? .null) })
   }
 
   /// Returns the predicate with expressions substituted for variables, such as a key path for `$key`. If a key path is substituted for

@@ -11,7 +11,7 @@ extension FetchProperty {
   public static func list(
     format: String, _ arguments: (any FetchConstantConvertible)?...
   ) throws(PredicateFormatError) -> [FetchProperty] {
-    let parser = try PredicateParser(format, arguments.map { $0?._fetchConstant ?? .null })
+    let parser = try PredicateParser(format, arguments.map { $0?.fetchConstant ?? .null })
     return try parser.onAmpleStack { (parser) throws(PredicateFormatError) in try parser.parseProperties() }
   }
 }

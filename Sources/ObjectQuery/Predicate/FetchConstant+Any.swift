@@ -6,7 +6,7 @@ extension FetchConstant {
   package init?(scalar value: Any) {
     switch value {
     case let value as any FetchConstantConvertible:
-      let constant = value._fetchConstant
+      let constant = value.fetchConstant
       if case .list = constant { return nil }
       self = constant
     case is NSNull: self = .null

@@ -36,68 +36,63 @@ public enum FetchConstant: Sendable, Hashable {
 /// A Swift type whose values can be constants of a predicate.
 public protocol FetchConstantConvertible {
   /// The value as a constant.
-  var _fetchConstant: FetchConstant { get }
+  @_spi(Generated) var fetchConstant: FetchConstant { get }
+}
+
+extension FetchConstantConvertible where Self: BinaryInteger {
+  /// The integer as a constant.
+  @_spi(Generated) public var fetchConstant: FetchConstant { .int(Int64(self)) }
+}
+extension FetchConstantConvertible where Self: BinaryFloatingPoint {
+  /// The number as a constant.
+  @_spi(Generated) public var fetchConstant: FetchConstant { .real(Double(self)) }
+}
+extension FetchConstantConvertible where Self: Sequence, Element: FetchConstantConvertible {
+  /// The elements as a list.
+  @_spi(Generated) public var fetchConstant: FetchConstant { .list(map { $0.fetchConstant }) }
 }
 
 extension FetchConstant: FetchConstantConvertible {
   /// The value as a constant.
-  public var _fetchConstant: FetchConstant { self }
+  @_spi(Generated) public var fetchConstant: FetchConstant { self }
 }
 extension Bool: FetchConstantConvertible {
   /// The value as a constant.
-  public var _fetchConstant: FetchConstant { .bool(self) }
+  @_spi(Generated) public var fetchConstant: FetchConstant { .bool(self) }
 }
-extension Int: FetchConstantConvertible {
-  /// The value as a constant.
-  public var _fetchConstant: FetchConstant { .int(Int64(self)) }
-}
-extension Int16: FetchConstantConvertible {
-  /// The value as a constant.
-  public var _fetchConstant: FetchConstant { .int(Int64(self)) }
-}
-extension Int32: FetchConstantConvertible {
-  /// The value as a constant.
-  public var _fetchConstant: FetchConstant { .int(Int64(self)) }
-}
-extension Int64: FetchConstantConvertible {
-  /// The value as a constant.
-  public var _fetchConstant: FetchConstant { .int(self) }
-}
-extension Double: FetchConstantConvertible {
-  /// The value as a constant.
-  public var _fetchConstant: FetchConstant { .real(self) }
-}
-extension Float: FetchConstantConvertible {
-  /// The value as a constant.
-  public var _fetchConstant: FetchConstant { .real(Double(self)) }
-}
+extension Int: FetchConstantConvertible {}
+extension Int16: FetchConstantConvertible {}
+extension Int32: FetchConstantConvertible {}
+extension Int64: FetchConstantConvertible {}
+extension Double: FetchConstantConvertible {}
+extension Float: FetchConstantConvertible {}
 extension Decimal: FetchConstantConvertible {
   /// The value as a constant.
-  public var _fetchConstant: FetchConstant { .decimal(self) }
+  @_spi(Generated) public var fetchConstant: FetchConstant { .decimal(self) }
 }
 extension String: FetchConstantConvertible {
   /// The value as a constant.
-  public var _fetchConstant: FetchConstant { .string(self) }
+  @_spi(Generated) public var fetchConstant: FetchConstant { .string(self) }
 }
 extension Date: FetchConstantConvertible {
   /// The value as a constant.
-  public var _fetchConstant: FetchConstant { .date(self) }
+  @_spi(Generated) public var fetchConstant: FetchConstant { .date(self) }
 }
 extension Data: FetchConstantConvertible {
   /// The value as a constant.
-  public var _fetchConstant: FetchConstant { .data(self) }
+  @_spi(Generated) public var fetchConstant: FetchConstant { .data(self) }
 }
 extension UUID: FetchConstantConvertible {
   /// The value as a constant.
-  public var _fetchConstant: FetchConstant { .uuid(self) }
+  @_spi(Generated) public var fetchConstant: FetchConstant { .uuid(self) }
 }
 extension URL: FetchConstantConvertible {
   /// The value as a constant.
-  public var _fetchConstant: FetchConstant { .url(self) }
+  @_spi(Generated) public var fetchConstant: FetchConstant { .url(self) }
 }
 extension NSNumber: FetchConstantConvertible {
   /// The contained number as a constant.
-  public var _fetchConstant: FetchConstant {
+  @_spi(Generated) public var fetchConstant: FetchConstant {
     switch AttributeConversion.content(of: self) {
     case let flag as Bool: .bool(flag)
     case let number as Int64: .int(number)
@@ -108,17 +103,11 @@ extension NSNumber: FetchConstantConvertible {
 }
 extension ManagedObjectID: FetchConstantConvertible {
   /// The value as a constant.
-  public var _fetchConstant: FetchConstant { .object(self) }
+  @_spi(Generated) public var fetchConstant: FetchConstant { .object(self) }
 }
-extension Array: FetchConstantConvertible where Element: FetchConstantConvertible {
-  /// The value as a constant.
-  public var _fetchConstant: FetchConstant { .list(map { $0._fetchConstant }) }
-}
-extension Set: FetchConstantConvertible where Element: FetchConstantConvertible {
-  /// The value as a constant.
-  public var _fetchConstant: FetchConstant { .list(map { $0._fetchConstant }) }
-}
+extension Array: FetchConstantConvertible where Element: FetchConstantConvertible {}
+extension Set: FetchConstantConvertible where Element: FetchConstantConvertible {}
 extension Optional: FetchConstantConvertible where Wrapped: FetchConstantConvertible {
   /// The value as a constant.
-  public var _fetchConstant: FetchConstant { map(\._fetchConstant) ?? .null }
+  @_spi(Generated) public var fetchConstant: FetchConstant { map(\.fetchConstant) ?? .null }
 }

@@ -50,7 +50,7 @@ public indirect enum FetchPredicate: Sendable, Hashable {
   ) -> FetchPredicate {
     .comparison(
       FetchComparison(
-        left: .keyPath(keyPath), op: op, right: .constant(value?._fetchConstant ?? .null), modifier: modifier, options: options))
+        left: .keyPath(keyPath), op: op, right: .constant(value?.fetchConstant ?? .null), modifier: modifier, options: options))
   }
 }
 

@@ -3,17 +3,22 @@ public import ObjectModel
 /// A type of fetch results: managed objects, ``ManagedObjectID``, or dictionaries.
 public protocol FetchResult {
   /// The result type that a store returns for this type.
-  static var _fetchResultType: FetchResultType { get }
+  @_spi(Generated) static var fetchResultType: FetchResultType { get }
+}
+
+extension FetchResult {
+  /// Objects: the result type of managed objects.
+  @_spi(Generated) public static var fetchResultType: FetchResultType { .objects }
 }
 
 extension ManagedObjectID: FetchResult {
   /// The result type that a store returns for this type.
-  public static var _fetchResultType: FetchResultType { .objectIDs }
+  @_spi(Generated) public static var fetchResultType: FetchResultType { .objectIDs }
 }
 
 extension Dictionary: FetchResult where Key == String, Value == Any {
   /// The result type that a store returns for this type.
-  public static var _fetchResultType: FetchResultType { .dictionaries }
+  @_spi(Generated) public static var fetchResultType: FetchResultType { .dictionaries }
 }
 
 /// A description of the objects to fetch: the condition, order, number and type of the results.
@@ -45,7 +50,7 @@ public struct FetchRequest<Result: FetchResult>: Sendable, Hashable {
   public init(entityName: String, predicate: FetchPredicate? = nil, sortDescriptors: [FetchSortDescriptor] = []) {
     specification = FetchSpecification(entityName: entityName, predicate: predicate)
     specification.sortDescriptors = sortDescriptors
-    specification.resultType = Result._fetchResultType
+    specification.resultType = Result.fetchResultType
   }
 
   /// Accesses a property of the specification.

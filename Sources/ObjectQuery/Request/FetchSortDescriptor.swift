@@ -74,7 +74,7 @@ public struct FetchSortDescriptor: Sendable, Hashable {
   public static func relevance(of keyPath: String, _ more: String..., to query: TextQuery) -> FetchSortDescriptor {
     let texts = ([keyPath] + more).map { $0.uppercased() == "SELF" ? FetchExpression.evaluatedObject : .keyPath($0) }
     return FetchSortDescriptor(
-      expression: .function("relevance", [texts.count == 1 ? texts[0] : .aggregate(texts), .constant(query._fetchConstant)]),
+      expression: .function("relevance", [texts.count == 1 ? texts[0] : .aggregate(texts), .constant(query.fetchConstant)]),
       ascending: false)
   }
 

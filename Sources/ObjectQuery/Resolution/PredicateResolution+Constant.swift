@@ -1,5 +1,5 @@
 import Foundation
-import ObjectModel
+@_spi(Generated) import ObjectModel
 
 extension PredicateResolution {
   /// Returns a constant in its natural form.
@@ -113,12 +113,12 @@ extension PredicateResolution {
     case (.text, .string(let text)): return .text(text)
     case (.uri, .url(let url)): return .text(url.absoluteString)
     case (.uri, .string(let text)) where URL(string: text) != nil: return .text(text)
-    case (.uuid, .uuid(let uuid)): return uuid._slot
+    case (.uuid, .uuid(let uuid)): return uuid.slot
     case (.uuid, .string(let text)):
       guard let uuid = UUID(uuidString: text) else {
         throw .typeMismatch(expression: name, type: other.type.name, other: "a string that is no UUID")
       }
-      return uuid._slot
+      return uuid.slot
     case (.binary, .data(let data)): return .bytes(data)
     case (.entity, .entity(let entity)), (.entity, .string(let entity)): return try entitySlot(entity)
     default: throw mismatch(name, other, value)

@@ -1,5 +1,5 @@
 import Foundation
-package import ObjectModel
+@_spi(Generated) package import ObjectModel
 
 extension ResolvedType {
   var name: String {
@@ -148,15 +148,15 @@ extension FetchConstant {
   package var natural: (Slot, ResolvedType)? {
     switch self {
     case .null: (.null, .opaque)
-    case .bool(let value): (value._slot, .boolean)
-    case .int(let value): (value._slot, .integer)
-    case .real(let value): (value._slot, .real)
-    case .decimal(let value): (value._slot, .decimal)
-    case .string(let value): (value._slot, .text)
-    case .date(let value): (value._slot, .date)
-    case .data(let value): (value._slot, .binary)
-    case .uuid(let value): (value._slot, .uuid)
-    case .url(let value): (value._slot, .uri)
+    case .bool(let value): (value.slot, .boolean)
+    case .int(let value): (value.slot, .integer)
+    case .real(let value): (value.slot, .real)
+    case .decimal(let value): (value.slot, .decimal)
+    case .string(let value): (value.slot, .text)
+    case .date(let value): (value.slot, .date)
+    case .data(let value): (value.slot, .binary)
+    case .uuid(let value): (value.slot, .uuid)
+    case .url(let value): (value.slot, .uri)
     case .object, .entity, .list, .inMemory: nil
     }
   }

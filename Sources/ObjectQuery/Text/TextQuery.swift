@@ -89,7 +89,7 @@ extension TextQuery: CustomStringConvertible {
 
 extension TextQuery: FetchConstantConvertible {
   /// The query's text as a constant.
-  public var _fetchConstant: FetchConstant { .string(text) }
+  @_spi(Generated) public var fetchConstant: FetchConstant { .string(text) }
 }
 
 extension TextQuery.Node {

@@ -10,23 +10,21 @@ public protocol FetchColumn: Sendable {
   /// Converts a value of a result; nil is a missing value.
   ///
   /// - Throws: ``FetchSelectionError`` if the type cannot represent it.
-  static func _output(from value: Any?) throws -> Output
+  @_spi(Generated) static func output(from value: Any?) throws -> Output
 }
 
-extension FetchField: FetchColumn where Output: FetchOutput {
+extension FetchColumn where Output: FetchOutput {
   /// Converts a value of a result.
   ///
   /// - Throws: ``FetchSelectionError`` for a value of another type.
-  public static func _output(from value: Any?) throws -> Output { try Output._output(from: value) }
+  @_spi(Generated) public static func output(from value: Any?) throws -> Output { try Output.output(from: value) }
 }
 
-extension FetchObject: FetchColumn where Reach._ObjectID: FetchOutput {
+extension FetchField: FetchColumn where Output: FetchOutput {}
+
+extension FetchObject: FetchColumn where Reach.ObjectID: FetchOutput {
   /// The object ID; nil if there is no object.
-  public typealias Output = Reach._ObjectID
-  /// Converts an object ID of a result.
-  ///
-  /// - Throws: ``FetchSelectionError`` for a value of another type.
-  public static func _output(from value: Any?) throws -> Reach._ObjectID { try Reach._ObjectID._output(from: value) }
+  public typealias Output = Reach.ObjectID
 }
 
 /// An error for a value of a selection that its Swift type cannot represent.
@@ -50,14 +48,14 @@ public protocol FetchOutput {
   /// Converts a value of a result; nil is a missing value.
   ///
   /// - Throws: ``FetchSelectionError`` if the type cannot represent it.
-  static func _output(from value: Any?) throws -> Self
+  @_spi(Generated) static func output(from value: Any?) throws -> Self
 }
 
 extension FetchOutput {
   /// Returns a value of this type unchanged.
   ///
   /// - Throws: ``FetchSelectionError`` for a value of another type.
-  public static func _output(from value: Any?) throws -> Self {
+  @_spi(Generated) public static func output(from value: Any?) throws -> Self {
     if let value = value as? Self { return value }
     throw FetchSelectionError(expectedType: "\(Self.self)", valueType: value.map { "\(type(of: $0))" })
   }
@@ -67,7 +65,7 @@ extension FetchOutput where Self: BinaryInteger {
   /// Converts an integer that the type can represent.
   ///
   /// - Throws: ``FetchSelectionError`` for a value of another type.
-  public static func _output(from value: Any?) throws -> Self {
+  @_spi(Generated) public static func output(from value: Any?) throws -> Self {
     if let integer = value as? any BinaryInteger, let number = Self(exactly: integer) { return number }
     throw FetchSelectionError(expectedType: "\(Self.self)", valueType: value.map { "\(type(of: $0))" })
   }
@@ -77,7 +75,7 @@ extension FetchOutput where Self: BinaryFloatingPoint {
   /// Converts a number, rounding it to the type.
   ///
   /// - Throws: ``FetchSelectionError`` for a value of another type.
-  public static func _output(from value: Any?) throws -> Self {
+  @_spi(Generated) public static func output(from value: Any?) throws -> Self {
     switch value {
     case let number as any BinaryFloatingPoint: return Self(number)
     case let number as any BinaryInteger: return Self(number)
@@ -91,9 +89,9 @@ extension Optional: FetchOutput where Wrapped: FetchOutput {
   /// Converts a value to the wrapped type; returns nil if it is missing.
   ///
   /// - Throws: ``FetchSelectionError`` for a value of another type.
-  public static func _output(from value: Any?) throws -> Wrapped? {
+  @_spi(Generated) public static func output(from value: Any?) throws -> Wrapped? {
     guard let value else { return nil }
-    return try Wrapped._output(from: value)
+    return try Wrapped.output(from: value)
   }
 }
 
@@ -114,7 +112,7 @@ extension Decimal: FetchOutput {
   /// Converts a number to a decimal. A double becomes the shortest decimal that parses to it.
   ///
   /// - Throws: ``FetchSelectionError`` for a value of another type.
-  public static func _output(from value: Any?) throws -> Decimal {
+  @_spi(Generated) public static func output(from value: Any?) throws -> Decimal {
     switch value {
     case let number as Decimal: return number
     case let number as any BinaryInteger: if let integer = Int64(exactly: number) { return Decimal(integer) }

@@ -9,26 +9,32 @@ public struct FetchComposite<Composite, Reach: FetchReach>: Sendable {
   init(_ expression: FetchExpression) { fetchExpression = expression }
 
   /// Returns a part by its name in the model. For generated code.
-  public func _attribute<Value, Output>(_ name: String) -> FetchField<Value, Output> { FetchField(fetchExpression.appending([name])) }
+  @_spi(Generated) public func attribute<Value, Output>(_ name: String) -> FetchField<Value, Output> {
+    FetchField(fetchExpression.appending([name]))
+  }
 
   /// Returns a part of a type with raw values by its name in the model. For generated code.
-  public func _attribute<Value, Output>(_ name: String) -> FetchRawField<Value, Output> { FetchRawField(fetchExpression.appending([name])) }
+  @_spi(Generated) public func attribute<Value, Output>(_ name: String) -> FetchRawField<Value, Output> {
+    FetchRawField(fetchExpression.appending([name]))
+  }
 
   /// Returns a part whose values cannot be compared, by its name in the model. For generated code.
-  public func _attribute(_ name: String) -> FetchOpaqueField { FetchOpaqueField(fetchExpression.appending([name])) }
+  @_spi(Generated) public func attribute(_ name: String) -> FetchOpaqueField { FetchOpaqueField(fetchExpression.appending([name])) }
 
   /// Returns a nested composite by its name in the model. For generated code.
-  public func _composite<Part, PartReach>(_ name: String) -> FetchComposite<Part, PartReach> {
+  @_spi(Generated) public func composite<Part, PartReach>(_ name: String) -> FetchComposite<Part, PartReach> {
     FetchComposite<Part, PartReach>(fetchExpression.appending([name]))
   }
 }
 
 extension FetchObject {
   /// Returns a composite attribute by its name in the model. For generated code.
-  public func _composite<Composite, CompositeReach>(_ name: String) -> FetchComposite<Composite, CompositeReach> {
+  @_spi(Generated) public func composite<Composite, CompositeReach>(_ name: String) -> FetchComposite<Composite, CompositeReach> {
     FetchComposite<Composite, CompositeReach>(fetchExpression.appending([name]))
   }
 
   /// Returns an attribute of a type with raw values by its name in the model. For generated code.
-  public func _attribute<Value, Output>(_ name: String) -> FetchRawField<Value, Output> { FetchRawField(fetchExpression.appending([name])) }
+  @_spi(Generated) public func attribute<Value, Output>(_ name: String) -> FetchRawField<Value, Output> {
+    FetchRawField(fetchExpression.appending([name]))
+  }
 }

@@ -40,20 +40,22 @@ extension FetchCondition: Codable {
 /// A line of a typed condition: a predicate, or a Boolean attribute that must be true.
 public protocol FetchConditionLine {
   /// The line as a predicate.
-  var _fetchPredicate: FetchPredicate { get }
+  @_spi(Generated) var fetchPredicate: FetchPredicate { get }
 }
 
-extension FetchPredicate: FetchConditionLine {
+extension FetchConditionLine where Self == FetchPredicate {
   /// The predicate itself.
-  public var _fetchPredicate: FetchPredicate { self }
+  @_spi(Generated) public var fetchPredicate: FetchPredicate { self }
 }
+
+extension FetchPredicate: FetchConditionLine {}
 
 /// A Swift Boolean is not a condition. The conformance improves the compiler's diagnostics: it explains the mistake, and a misspelled
 /// property such as `!$0.titel` is reported only as an unknown name, although the compiler takes `!` as that of `Bool`.
 @available(*, unavailable, message: "a Bool is not a condition on objects; use `if` around conditions")
 extension Bool: FetchConditionLine {
   /// Not available.
-  public var _fetchPredicate: FetchPredicate { .constant(self) }
+  @_spi(Generated) public var fetchPredicate: FetchPredicate { .constant(self) }
 }
 
 extension FetchPredicate {
@@ -76,7 +78,7 @@ extension FetchPredicate {
 public enum FetchConditionBuilder {
   /// Returns the predicate of a line. A single generic function, because with an overload for each kind the compiler cannot diagnose
   /// mistakes in long lines.
-  public static func buildExpression<Line: FetchConditionLine>(_ line: Line) -> FetchPredicate { line._fetchPredicate }
+  public static func buildExpression<Line: FetchConditionLine>(_ line: Line) -> FetchPredicate { line.fetchPredicate }
   /// Returns the conjunction of all lines.
   public static func buildBlock(_ items: FetchPredicate...) -> FetchPredicate { all(items) }
   /// Returns the predicate of an `if` without `else`. If its condition is false, the predicate is always true.

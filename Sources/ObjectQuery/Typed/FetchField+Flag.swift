@@ -23,5 +23,5 @@ extension FetchField where Value == Bool {
 
 extension FetchField: FetchConditionLine where Value == Bool {
   /// A condition that the value is true.
-  public var _fetchPredicate: FetchPredicate { isTrue }
+  @_spi(Generated) public var fetchPredicate: FetchPredicate { isTrue }
 }

@@ -5,17 +5,14 @@
 /// `Documentation/Predicates.md` describes comparisons with missing values.
 public struct FetchField<Value: FetchValue, Output>: FetchValueField, FetchNilComparable, Sendable {
   /// The attribute's type.
-  public typealias _Value = Value
+  public typealias FieldValue = Value
   /// The kind of the value.
-  public typealias _Kind = Value._Kind
+  public typealias OperandKind = Value.OperandKind
   /// The expression that the field represents.
   public let fetchExpression: FetchExpression
 
   /// Creates a field from an expression. The type of its values is not checked: generated code and the operators of fields ensure it.
   public init(_ expression: FetchExpression) { fetchExpression = expression }
-
-  /// Returns a condition that the value is missing or, with false, that it is not.
-  public func _isNull(_ isNull: Bool) -> FetchPredicate { .isNull(fetchExpression, isNull) }
 
   /// Returns a comparison with any operator and options for strings.
   ///
@@ -25,24 +22,25 @@ public struct FetchField<Value: FetchValue, Output>: FetchValueField, FetchNilCo
   ///   - options: The options for comparing strings.
   public func compare<Other: FetchOperand>(
     _ op: ComparisonOperator, _ other: Other, _ options: ComparisonOptions = []
-  ) -> FetchPredicate where Other._Kind == _Kind {
+  ) -> FetchPredicate where Other.OperandKind == OperandKind {
     FetchPredicate(fetchExpression, op, other.fetchExpression, options)
   }
 
   // MARK: Lists and ranges
 
   /// Returns a condition that the value is one of several. A missing value never is.
-  public func isIn<Items: Sequence>(_ items: Items) -> FetchPredicate where Items.Element: FetchOperand, Items.Element._Kind == _Kind {
+  public func isIn<Items: Sequence>(_ items: Items) -> FetchPredicate
+  where Items.Element: FetchOperand, Items.Element.OperandKind == OperandKind {
     FetchPredicate(fetchExpression, .in, .list(items.map(\.fetchExpression)))
   }
 
   /// Returns a condition that the value is in a range, including both bounds.
-  public func isIn<Bound: FetchOperand>(_ range: ClosedRange<Bound>) -> FetchPredicate where Bound._Kind == _Kind {
+  public func isIn<Bound: FetchOperand>(_ range: ClosedRange<Bound>) -> FetchPredicate where Bound.OperandKind == OperandKind {
     FetchPredicate(fetchExpression, .between, .list([range.lowerBound.fetchExpression, range.upperBound.fetchExpression]))
   }
 
   /// Returns a condition that the value is in a range, excluding the upper bound.
-  public func isIn<Bound: FetchOperand>(_ range: Range<Bound>) -> FetchPredicate where Bound._Kind == _Kind {
+  public func isIn<Bound: FetchOperand>(_ range: Range<Bound>) -> FetchPredicate where Bound.OperandKind == OperandKind {
     .and([
       FetchPredicate(fetchExpression, .greaterOrEqual, range.lowerBound.fetchExpression),
       FetchPredicate(fetchExpression, .less, range.upperBound.fetchExpression),
@@ -52,19 +50,20 @@ public struct FetchField<Value: FetchValue, Output>: FetchValueField, FetchNilCo
   /// Returns a condition that the value is between two others, inclusive.
   public func isBetween<Low: FetchOperand, High: FetchOperand>(
     _ low: Low, _ high: High
-  ) -> FetchPredicate where Low._Kind == _Kind, High._Kind == _Kind {
+  ) -> FetchPredicate where Low.OperandKind == OperandKind, High.OperandKind == OperandKind {
     FetchPredicate(fetchExpression, .between, .list([low.fetchExpression, high.fetchExpression]))
   }
 
   // MARK: Other values
 
   /// Returns the value, or another one if it is missing.
-  public static func ?? <Other: FetchOperand>(left: Self, right: Other) -> FetchField<Value, Value> where Other._Kind == Value._Kind {
+  public static func ?? <Other: FetchOperand>(left: Self, right: Other) -> FetchField<Value, Value>
+  where Other.OperandKind == Value.OperandKind {
     FetchField<Value, Value>(.function("coalesce", [left.fetchExpression, right.fetchExpression]))
   }
 
   /// Returns the same values as another type of their kind in a selection. If the type cannot represent a value, the fetch throws.
-  public func `as`<Other: FetchValue>(_ type: Other.Type) -> FetchField<Other, Other?> where Other._Kind == _Kind {
+  public func `as`<Other: FetchValue>(_ type: Other.Type) -> FetchField<Other, Other?> where Other.OperandKind == OperandKind {
     FetchField<Other, Other?>(fetchExpression)
   }
 }
@@ -73,51 +72,49 @@ public struct FetchField<Value: FetchValue, Output>: FetchValueField, FetchNilCo
 /// misspelled field.
 extension FetchValueField {
   /// Returns a condition that the values are equal. Two missing values are equal.
-  public static func == <Other: FetchOperand>(left: Self, right: Other) -> FetchPredicate where Other._Kind == _Kind {
+  public static func == <Other: FetchOperand>(left: Self, right: Other) -> FetchPredicate where Other.OperandKind == OperandKind {
     FetchPredicate(left.fetchExpression, .equal, right.fetchExpression)
   }
   /// Returns a condition that the values differ. A missing value differs from one that is not missing.
-  public static func != <Other: FetchOperand>(left: Self, right: Other) -> FetchPredicate where Other._Kind == _Kind {
+  public static func != <Other: FetchOperand>(left: Self, right: Other) -> FetchPredicate where Other.OperandKind == OperandKind {
     FetchPredicate(left.fetchExpression, .notEqual, right.fetchExpression)
   }
   /// Returns a condition that the left value is less than the right one.
-  public static func < <Other: FetchOperand>(left: Self, right: Other) -> FetchPredicate where Other._Kind == _Kind {
+  public static func < <Other: FetchOperand>(left: Self, right: Other) -> FetchPredicate where Other.OperandKind == OperandKind {
     FetchPredicate(left.fetchExpression, .less, right.fetchExpression)
   }
   /// Returns a condition that the left value is less than or equal to the right one.
-  public static func <= <Other: FetchOperand>(left: Self, right: Other) -> FetchPredicate where Other._Kind == _Kind {
+  public static func <= <Other: FetchOperand>(left: Self, right: Other) -> FetchPredicate where Other.OperandKind == OperandKind {
     FetchPredicate(left.fetchExpression, .lessOrEqual, right.fetchExpression)
   }
   /// Returns a condition that the left value is greater than the right one.
-  public static func > <Other: FetchOperand>(left: Self, right: Other) -> FetchPredicate where Other._Kind == _Kind {
+  public static func > <Other: FetchOperand>(left: Self, right: Other) -> FetchPredicate where Other.OperandKind == OperandKind {
     FetchPredicate(left.fetchExpression, .greater, right.fetchExpression)
   }
   /// Returns a condition that the left value is greater than or equal to the right one.
-  public static func >= <Other: FetchOperand>(left: Self, right: Other) -> FetchPredicate where Other._Kind == _Kind {
+  public static func >= <Other: FetchOperand>(left: Self, right: Other) -> FetchPredicate where Other.OperandKind == OperandKind {
     FetchPredicate(left.fetchExpression, .greaterOrEqual, right.fetchExpression)
   }
 }
 
 /// A transformable attribute, whose values can only be compared with nil.
 public struct FetchOpaqueField: FetchNilComparable, Sendable {
-  private let expression: FetchExpression
+  /// The expression that the field represents.
+  public let fetchExpression: FetchExpression
 
-  init(_ expression: FetchExpression) { self.expression = expression }
-
-  /// Returns a condition that the value is missing or, with false, that it is not.
-  public func _isNull(_ isNull: Bool) -> FetchPredicate { .isNull(expression, isNull) }
+  init(_ expression: FetchExpression) { fetchExpression = expression }
 }
 
 extension ClosedRange where Bound: FetchOperand {
   /// Returns a condition that a field's value is in the range, including both bounds.
-  public func contains<Field: FetchValueField>(_ field: Field) -> FetchPredicate where Field._Kind == Bound._Kind {
+  public func contains<Field: FetchValueField>(_ field: Field) -> FetchPredicate where Field.OperandKind == Bound.OperandKind {
     FetchPredicate(field.fetchExpression, .between, .list([lowerBound.fetchExpression, upperBound.fetchExpression]))
   }
 }
 
 extension Range where Bound: FetchOperand {
   /// Returns a condition that a field's value is in the range, excluding the upper bound.
-  public func contains<Field: FetchValueField>(_ field: Field) -> FetchPredicate where Field._Kind == Bound._Kind {
+  public func contains<Field: FetchValueField>(_ field: Field) -> FetchPredicate where Field.OperandKind == Bound.OperandKind {
     .and([
       FetchPredicate(field.fetchExpression, .greaterOrEqual, lowerBound.fetchExpression),
       FetchPredicate(field.fetchExpression, .less, upperBound.fetchExpression),
@@ -127,7 +124,7 @@ extension Range where Bound: FetchOperand {
 
 extension Sequence where Element: FetchOperand {
   /// Returns a condition that a field's value is one of the elements.
-  public func contains<Field: FetchValueField>(_ field: Field) -> FetchPredicate where Field._Kind == Element._Kind {
+  public func contains<Field: FetchValueField>(_ field: Field) -> FetchPredicate where Field.OperandKind == Element.OperandKind {
     FetchPredicate(field.fetchExpression, .in, .list(map(\.fetchExpression)))
   }
 }

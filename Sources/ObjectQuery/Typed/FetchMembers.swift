@@ -98,22 +98,26 @@ public struct FetchMembers<Member, Order>: Sendable {
   /// Returns the sum of a number over the members; 0 if there are no members.
   public func sum<Field: FetchValueField>(
     _ value: (FetchObject<Member, FetchDirect>) -> Field
-  ) -> FetchField<Field._Value._Total, Field._Value._Total> where Field._Value: FetchNumber { FetchField(aggregate("@sum", value)) }
+  ) -> FetchField<Field.FieldValue.FetchTotal, Field.FieldValue.FetchTotal> where Field.FieldValue: FetchNumber {
+    FetchField(aggregate("@sum", value))
+  }
 
   /// Returns the mean of a number over the members, a `Decimal` for decimals; missing if there are no members.
   public func average<Field: FetchValueField>(
     _ value: (FetchObject<Member, FetchDirect>) -> Field
-  ) -> FetchField<Field._Value._Mean, Field._Value._Mean?> where Field._Value: FetchNumber { FetchField(aggregate("@avg", value)) }
+  ) -> FetchField<Field.FieldValue.FetchMean, Field.FieldValue.FetchMean?> where Field.FieldValue: FetchNumber {
+    FetchField(aggregate("@avg", value))
+  }
 
   /// Returns the minimum of a value over the members; missing if there are no members.
   public func min<Field: FetchValueField>(
     _ value: (FetchObject<Member, FetchDirect>) -> Field
-  ) -> FetchField<Field._Value, Field._Value?> { FetchField(aggregate("@min", value)) }
+  ) -> FetchField<Field.FieldValue, Field.FieldValue?> { FetchField(aggregate("@min", value)) }
 
   /// Returns the maximum of a value over the members; missing if there are no members.
   public func max<Field: FetchValueField>(
     _ value: (FetchObject<Member, FetchDirect>) -> Field
-  ) -> FetchField<Field._Value, Field._Value?> { FetchField(aggregate("@max", value)) }
+  ) -> FetchField<Field.FieldValue, Field.FieldValue?> { FetchField(aggregate("@max", value)) }
 
   /// Returns a collection operator with the path of a value. For a computed value, it returns an unknown function, so that the fetch
   /// throws.

@@ -1,7 +1,7 @@
 /// A class that declares its entity in Swift. Typed queries refer to its properties by key path; generated classes have members instead.
 public protocol FetchKeyPathNaming {
   /// Returns the model keys for a key path of the class; nil if it is not a property of the model.
-  static func _fetchKeys(of keyPath: AnyKeyPath) -> [String]?
+  static func fetchKeys(of keyPath: AnyKeyPath) -> [String]?
 }
 
 /// A composite struct that declares its kind in Swift. Typed queries refer to its parts by key path.
@@ -62,7 +62,7 @@ extension FetchObject where FetchedClass: FetchKeyPathNaming {
 
   /// Returns the path to a property. For a property that is not in the model, it contains an unknown key, so that the fetch throws.
   private func path(_ keyPath: AnyKeyPath) -> FetchExpression {
-    fetchExpression.appending(FetchedClass._fetchKeys(of: keyPath) ?? ["\(keyPath)"])
+    fetchExpression.appending(FetchedClass.fetchKeys(of: keyPath) ?? ["\(keyPath)"])
   }
 }
 
@@ -99,6 +99,6 @@ extension FetchComposite where Composite: FetchCompositeNaming {
   public subscript<Value: Sendable>(_ keyPath: KeyPath<Composite, Value>) -> FetchOpaqueField { FetchOpaqueField(path(keyPath)) }
 
   private func path(_ keyPath: AnyKeyPath) -> FetchExpression {
-    fetchExpression.appending(Composite._fetchKeys(of: keyPath) ?? ["\(keyPath)"])
+    fetchExpression.appending(Composite.fetchKeys(of: keyPath) ?? ["\(keyPath)"])
   }
 }

@@ -9,21 +9,25 @@ public struct FetchObject<FetchedClass, Reach: FetchReach>: Sendable {
   package init(_ expression: FetchExpression) { fetchExpression = expression }
 
   /// Returns an attribute by its name in the model. For generated code.
-  public func _attribute<Value, Output>(_ name: String) -> FetchField<Value, Output> { FetchField(fetchExpression.appending([name])) }
+  @_spi(Generated) public func attribute<Value, Output>(_ name: String) -> FetchField<Value, Output> {
+    FetchField(fetchExpression.appending([name]))
+  }
 
   /// Returns an attribute whose values cannot be compared, by its name in the model. For generated code.
-  public func _attribute(_ name: String) -> FetchOpaqueField { FetchOpaqueField(fetchExpression.appending([name])) }
+  @_spi(Generated) public func attribute(_ name: String) -> FetchOpaqueField { FetchOpaqueField(fetchExpression.appending([name])) }
 
   /// Returns a to-one relationship by its name in the model. For generated code.
-  public func _toOne<Destination>(_ name: String) -> FetchObject<Destination, FetchIndirect> {
+  @_spi(Generated) public func toOne<Destination>(_ name: String) -> FetchObject<Destination, FetchIndirect> {
     FetchObject<Destination, FetchIndirect>(fetchExpression.appending([name]))
   }
 
   /// Returns a to-many relationship by its name in the model. For generated code.
-  public func _toMany<Member, Order>(_ name: String) -> FetchMembers<Member, Order> { FetchMembers(fetchExpression.appending([name])) }
+  @_spi(Generated) public func toMany<Member, Order>(_ name: String) -> FetchMembers<Member, Order> {
+    FetchMembers(fetchExpression.appending([name]))
+  }
 
   /// Returns a condition that the texts in the full-text indexes of the object's entity together match a query.
-  public func search(_ query: TextQuery) -> FetchPredicate { FetchPredicate(fetchExpression, .search, .constant(query._fetchConstant)) }
+  public func search(_ query: TextQuery) -> FetchPredicate { FetchPredicate(fetchExpression, .search, .constant(query.fetchConstant)) }
 
   /// Returns a condition that the texts in the full-text indexes of the object's entity together match a query from user input
   /// (``TextQuery/init(typed:)``).
@@ -31,7 +35,7 @@ public struct FetchObject<FetchedClass, Reach: FetchReach>: Sendable {
 
   /// Returns the relevance to a query of the texts in the full-text indexes of the object's entity, to sort by.
   public func relevance(to query: TextQuery) -> FetchField<Double, Double> {
-    FetchField<Double, Double>(.function("relevance", [fetchExpression, .constant(query._fetchConstant)]))
+    FetchField<Double, Double>(.function("relevance", [fetchExpression, .constant(query.fetchConstant)]))
   }
 
   /// Returns the relevance of these texts to a query from user input, to sort by.

@@ -21,7 +21,7 @@ public enum FetchKind {
 /// An enumeration with raw values becomes an operand with `extension Status: FetchOperand {}`.
 public protocol FetchOperand {
   /// The kind of values that it can be compared with: a type of ``FetchKind``.
-  associatedtype _Kind
+  associatedtype OperandKind
   /// The value as an expression.
   var fetchExpression: FetchExpression { get }
 }
@@ -31,74 +31,58 @@ public protocol FetchValue: FetchOperand, FetchConstantConvertible, Sendable {}
 
 extension FetchValue {
   /// The value as a constant expression.
-  public var fetchExpression: FetchExpression { .constant(_fetchConstant) }
+  public var fetchExpression: FetchExpression { .constant(fetchConstant) }
 }
 
 extension FetchOperand where Self: RawRepresentable, RawValue: FetchOperand {
   /// The kind of the raw values.
-  public typealias _Kind = RawValue._Kind
+  public typealias OperandKind = RawValue.OperandKind
   /// The raw value as an expression.
   public var fetchExpression: FetchExpression { rawValue.fetchExpression }
 }
 
+extension FetchOperand where Self: AdditiveArithmetic {
+  /// Numbers.
+  public typealias OperandKind = FetchKind.Number
+}
+
 extension Optional: FetchOperand where Wrapped: FetchOperand {
   /// The kind of the wrapped value.
-  public typealias _Kind = Wrapped._Kind
+  public typealias OperandKind = Wrapped.OperandKind
   /// The value as an expression; the constant null if it is nil.
   public var fetchExpression: FetchExpression { self?.fetchExpression ?? .constant(.null) }
 }
 
-extension Int: FetchValue {
-  /// Numbers.
-  public typealias _Kind = FetchKind.Number
-}
-extension Int16: FetchValue {
-  /// Numbers.
-  public typealias _Kind = FetchKind.Number
-}
-extension Int32: FetchValue {
-  /// Numbers.
-  public typealias _Kind = FetchKind.Number
-}
-extension Int64: FetchValue {
-  /// Numbers.
-  public typealias _Kind = FetchKind.Number
-}
-extension Double: FetchValue {
-  /// Numbers.
-  public typealias _Kind = FetchKind.Number
-}
-extension Float: FetchValue {
-  /// Numbers.
-  public typealias _Kind = FetchKind.Number
-}
-extension Decimal: FetchValue {
-  /// Numbers.
-  public typealias _Kind = FetchKind.Number
-}
+extension Int: FetchValue {}
+extension Int16: FetchValue {}
+extension Int32: FetchValue {}
+extension Int64: FetchValue {}
+extension Double: FetchValue {}
+extension Float: FetchValue {}
+extension Decimal: FetchValue {}
 extension Bool: FetchValue {
   /// Booleans.
-  public typealias _Kind = FetchKind.Flag
+  public typealias OperandKind = FetchKind.Flag
 }
 extension String: FetchValue {
   /// Strings and URLs.
-  public typealias _Kind = FetchKind.Text
+  public typealias OperandKind = FetchKind.Text
 }
 extension URL: FetchValue {
   /// Strings and URLs: a URL compares by its text.
-  public typealias _Kind = FetchKind.Text
+  public typealias OperandKind = FetchKind.Text
 }
 extension Date: FetchValue {
   /// Dates.
-  public typealias _Kind = FetchKind.Instant
+  public typealias OperandKind = FetchKind.Instant
 }
 extension Data: FetchValue {
   /// Binary data.
-  public typealias _Kind = FetchKind.Bytes
+  public typealias OperandKind = FetchKind.Bytes
 }
 extension UUID: FetchValue {
   /// UUIDs.
-  public typealias _Kind = FetchKind.Identifier
+  public typealias OperandKind = FetchKind.Identifier
 }
 
 /// The literal `nil` in a typed condition.
@@ -110,20 +94,20 @@ public struct FetchNil: ExpressibleByNilLiteral, Sendable {
 /// A value that can be compared with the literal `nil` in a typed condition. The operators are declared for the protocol: with one overload
 /// per type, the compiler reports a second error for a misspelled field.
 public protocol FetchNilComparable {
-  /// Returns a condition that the value is missing or, with false, that it is not.
-  func _isNull(_ isNull: Bool) -> FetchPredicate
+  /// The value as an expression.
+  var fetchExpression: FetchExpression { get }
 }
 
 extension FetchNilComparable {
   /// Returns a condition that the value is missing.
-  public static func == (left: Self, right: FetchNil) -> FetchPredicate { left._isNull(true) }
+  public static func == (left: Self, right: FetchNil) -> FetchPredicate { .isNull(left.fetchExpression, true) }
   /// Returns a condition that the value is not missing.
-  public static func != (left: Self, right: FetchNil) -> FetchPredicate { left._isNull(false) }
+  public static func != (left: Self, right: FetchNil) -> FetchPredicate { .isNull(left.fetchExpression, false) }
 }
 
 /// A field with values: ``FetchField``. Functions that accept any field use the protocol instead of the type, so that the compiler reports
 /// only one error for a misspelled field.
 public protocol FetchValueField: FetchOperand {
   /// The attribute's type.
-  associatedtype _Value: FetchValue where _Value._Kind == _Kind
+  associatedtype FieldValue: FetchValue where FieldValue.OperandKind == OperandKind
 }

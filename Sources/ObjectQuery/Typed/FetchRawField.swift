@@ -16,8 +16,6 @@ public struct FetchRawField<Value: RawRepresentable, Output>: FetchNilComparable
   public static func == (left: Self, right: Value) -> FetchPredicate { left.rawValue == right.rawValue }
   /// Returns a condition that the attribute has a different value or none.
   public static func != (left: Self, right: Value) -> FetchPredicate { left.rawValue != right.rawValue }
-  /// Returns a condition that the value is missing or, with false, that it is not.
-  public func _isNull(_ isNull: Bool) -> FetchPredicate { .isNull(fetchExpression, isNull) }
   /// Returns a condition that the attribute has a value; for nil, that it is missing.
   @_disfavoredOverload public static func == (left: Self, right: Value?) -> FetchPredicate { left.rawValue == right?.rawValue }
   /// Returns a condition that the attribute has a different value; for nil, that it is not missing.
@@ -33,16 +31,16 @@ public struct FetchRawField<Value: RawRepresentable, Output>: FetchNilComparable
 
 extension FetchRawField: FetchSortable {
   /// The raw value as an ascending sort key.
-  public var _fetchSortDescriptor: FetchSortDescriptor { FetchSortDescriptor(expression: fetchExpression) }
+  @_spi(Generated) public var fetchSortDescriptor: FetchSortDescriptor { FetchSortDescriptor(expression: fetchExpression) }
 }
 
 extension FetchRawField: FetchColumn where Output == Value?, Value.RawValue: FetchOutput {
   /// Converts a value of a result; returns nil if it is missing, or if the type does not have it.
   ///
   /// - Throws: ``FetchSelectionError`` for a value of another type.
-  public static func _output(from value: Any?) throws -> Value? {
+  @_spi(Generated) public static func output(from value: Any?) throws -> Value? {
     guard let value else { return nil }
-    return Value(rawValue: try Value.RawValue._output(from: value))
+    return Value(rawValue: try Value.RawValue.output(from: value))
   }
 }
 

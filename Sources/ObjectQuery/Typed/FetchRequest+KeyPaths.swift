@@ -13,7 +13,7 @@ extension FetchRequest {
     -> FetchRequest
   {
     let key = FetchObject<Result, FetchDirect>(.evaluatedObject)[keyPath: keyPath]
-    return sorted { _ in order == .forward ? key._fetchSortDescriptor : key.descending }
+    return sorted { _ in order == .forward ? key.fetchSortDescriptor : key.descending }
   }
 }
 
@@ -49,7 +49,7 @@ extension FetchRequest where Result: FetchKeyPathNaming {
 
   /// For a property that is not in the model, the sort key contains an unknown key, so that the fetch throws.
   private func sorted(byPath keyPath: AnyKeyPath, _ order: SortOrder) -> FetchRequest {
-    let key = FetchSortDescriptor(expression: .keyPath(Result._fetchKeys(of: keyPath) ?? ["\(keyPath)"]), ascending: order == .forward)
+    let key = FetchSortDescriptor(expression: .keyPath(Result.fetchKeys(of: keyPath) ?? ["\(keyPath)"]), ascending: order == .forward)
     return sorted { _ in key }
   }
 }

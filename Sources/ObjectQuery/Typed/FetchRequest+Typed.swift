@@ -17,7 +17,7 @@ extension FetchRequest {
   /// Book.all.sorted { $0.title }
   /// ```
   public func sorted<Key: FetchSortable>(_ key: (FetchObject<Result, FetchDirect>) -> Key) -> FetchRequest {
-    sorted(by: [key(FetchObject(.evaluatedObject))._fetchSortDescriptor])
+    sorted(by: [key(FetchObject(.evaluatedObject)).fetchSortDescriptor])
   }
 
   /// Returns the request with two additional sort keys after the existing ones.
@@ -29,7 +29,7 @@ extension FetchRequest {
     _ keys: (FetchObject<Result, FetchDirect>) -> (First, Second)
   ) -> FetchRequest {
     let (first, second) = keys(FetchObject(.evaluatedObject))
-    return sorted(by: [first._fetchSortDescriptor, second._fetchSortDescriptor])
+    return sorted(by: [first.fetchSortDescriptor, second.fetchSortDescriptor])
   }
 
   /// Returns the request with three additional sort keys after the existing ones.
@@ -40,7 +40,7 @@ extension FetchRequest {
     _ keys: (FetchObject<Result, FetchDirect>) -> (First, Second, Third)
   ) -> FetchRequest {
     let (first, second, third) = keys(FetchObject(.evaluatedObject))
-    return sorted(by: [first._fetchSortDescriptor, second._fetchSortDescriptor, third._fetchSortDescriptor])
+    return sorted(by: [first.fetchSortDescriptor, second.fetchSortDescriptor, third.fetchSortDescriptor])
   }
 
   private func sorted(by descriptors: [FetchSortDescriptor]) -> FetchRequest {

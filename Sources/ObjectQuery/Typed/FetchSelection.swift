@@ -56,7 +56,7 @@ public struct FetchSelection<FetchedClass, Row>: Sendable {
 
   /// Returns the selection with an additional sort key after the existing ones.
   public func sorted<Key: FetchSortable>(_ key: (FetchObject<FetchedClass, FetchDirect>) -> Key) -> FetchSelection {
-    changed { $0.specification.sortDescriptors.append(key(FetchObject(.evaluatedObject))._fetchSortDescriptor) }
+    changed { $0.specification.sortDescriptors.append(key(FetchObject(.evaluatedObject)).fetchSortDescriptor) }
   }
 
   /// Returns the selection without duplicate rows.
@@ -80,7 +80,7 @@ extension FetchRequest {
   public func select<Column: FetchColumn>(
     _ column: (FetchObject<Result, FetchDirect>) -> Column
   ) -> FetchSelection<Result, Column.Output> {
-    FetchSelection(specification, [column(FetchObject(.evaluatedObject)).fetchExpression]) { try Column._output(from: $0[0]) }
+    FetchSelection(specification, [column(FetchObject(.evaluatedObject)).fetchExpression]) { try Column.output(from: $0[0]) }
   }
 
   /// Returns a request for several values, in parentheses, instead of objects.
@@ -91,7 +91,7 @@ extension FetchRequest {
     for column in repeat each columns(FetchObject(.evaluatedObject)) { expressions.append(column.fetchExpression) }
     return FetchSelection(specification, expressions) { values in
       var values = values.makeIterator()
-      return (repeat try (each Column)._output(from: values.next() ?? nil))
+      return (repeat try (each Column).output(from: values.next() ?? nil))
     }
   }
 }
@@ -101,40 +101,40 @@ extension FetchRequest {
 /// A numeric type, with the types of its sums and means.
 public protocol FetchNumber: FetchValue, FetchOutput {
   /// The type of sums.
-  associatedtype _Total: FetchNumber
+  associatedtype FetchTotal: FetchNumber
   /// The type of means: `Decimal` for decimals, with 38 digits, and `Double` for other numbers.
-  associatedtype _Mean: FetchNumber = Double
+  associatedtype FetchMean: FetchNumber = Double
 }
 
 extension Int: FetchNumber {
   /// Sums of integers are integers.
-  public typealias _Total = Int
+  public typealias FetchTotal = Int
 }
 extension Int16: FetchNumber {
   /// Sums of integers have 64 bits.
-  public typealias _Total = Int64
+  public typealias FetchTotal = Int64
 }
 extension Int32: FetchNumber {
   /// Sums of integers have 64 bits.
-  public typealias _Total = Int64
+  public typealias FetchTotal = Int64
 }
 extension Int64: FetchNumber {
   /// Sums of integers have 64 bits.
-  public typealias _Total = Int64
+  public typealias FetchTotal = Int64
 }
 extension Double: FetchNumber {
   /// Sums of doubles are doubles.
-  public typealias _Total = Double
+  public typealias FetchTotal = Double
 }
 extension Decimal: FetchNumber {
   /// Sums of decimals are decimals.
-  public typealias _Total = Decimal
+  public typealias FetchTotal = Decimal
   /// Means of decimals are decimals.
-  public typealias _Mean = Decimal
+  public typealias FetchMean = Decimal
 }
 extension Float: FetchNumber {
   /// Sums have double precision.
-  public typealias _Total = Double
+  public typealias FetchTotal = Double
 }
 
 /// Aggregates over the objects of a group, or over all objects. Available only in selections, and in their sort keys and conditions.
@@ -153,14 +153,16 @@ extension FetchField {
 
 extension FetchField where Value: FetchNumber {
   /// The sum of the values; 0 if there are no values.
-  public var sum: FetchField<Value._Total, Value._Total> { FetchField<Value._Total, Value._Total>(.function("sum:", [fetchExpression])) }
+  public var sum: FetchField<Value.FetchTotal, Value.FetchTotal> {
+    FetchField<Value.FetchTotal, Value.FetchTotal>(.function("sum:", [fetchExpression]))
+  }
   /// The mean of the values, a `Decimal` for decimals; missing if there are no values.
-  public var average: FetchField<Value._Mean, Value._Mean?> {
-    FetchField<Value._Mean, Value._Mean?>(.function("average:", [fetchExpression]))
+  public var average: FetchField<Value.FetchMean, Value.FetchMean?> {
+    FetchField<Value.FetchMean, Value.FetchMean?>(.function("average:", [fetchExpression]))
   }
   /// The median, a `Decimal` for decimals; missing if there are no values.
-  public var median: FetchField<Value._Mean, Value._Mean?> {
-    FetchField<Value._Mean, Value._Mean?>(.function("median:", [fetchExpression]))
+  public var median: FetchField<Value.FetchMean, Value.FetchMean?> {
+    FetchField<Value.FetchMean, Value.FetchMean?>(.function("median:", [fetchExpression]))
   }
 }
 

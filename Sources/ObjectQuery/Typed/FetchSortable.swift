@@ -3,17 +3,19 @@ public import Foundation
 /// A sort key of a typed query: a field, in ascending order, or a sort descriptor.
 public protocol FetchSortable {
   /// The value as a sort key.
-  var _fetchSortDescriptor: FetchSortDescriptor { get }
+  @_spi(Generated) var fetchSortDescriptor: FetchSortDescriptor { get }
 }
 
-extension FetchSortDescriptor: FetchSortable {
+extension FetchSortable where Self == FetchSortDescriptor {
   /// The descriptor itself.
-  public var _fetchSortDescriptor: FetchSortDescriptor { self }
+  @_spi(Generated) public var fetchSortDescriptor: FetchSortDescriptor { self }
 }
+
+extension FetchSortDescriptor: FetchSortable {}
 
 extension FetchField: FetchSortable {
   /// The field as an ascending sort key.
-  public var _fetchSortDescriptor: FetchSortDescriptor { FetchSortDescriptor(expression: fetchExpression) }
+  @_spi(Generated) public var fetchSortDescriptor: FetchSortDescriptor { FetchSortDescriptor(expression: fetchExpression) }
 
   /// Returns the field as a sort key.
   ///
@@ -28,7 +30,7 @@ extension FetchField: FetchSortable {
 extension FetchSortable {
   /// The sort key with higher values first.
   public var descending: FetchSortDescriptor {
-    var descriptor = _fetchSortDescriptor
+    var descriptor = fetchSortDescriptor
     descriptor.isAscending = false
     return descriptor
   }

@@ -1,5 +1,5 @@
 import Foundation
-import ObjectModel
+@_spi(Generated) import ObjectModel
 import ObjectQuery
 
 extension BatchValue {
@@ -45,7 +45,7 @@ extension BatchValue {
     case .uuid:
       guard case .text(let text) = value else { return value }
       guard let uuid = UUID(uuidString: text) else { throw mismatch(slot) }
-      return uuid._slot
+      return uuid.slot
     default: return value
     }
   }

@@ -43,7 +43,7 @@ public final class ManagedObjectModelReference: Sendable {
 
   /// Creates a reference to the text of a model file, which generated code contains for earlier versions. The text is parsed when the
   /// version is first needed.
-  public convenience init(_text text: String) { self.init(.text(text), nil) }
+  @_spi(Generated) public convenience init(text: String) { self.init(.text(text), nil) }
 
   /// Creates a reference to a version of which only the checksum (``CompiledModel/checksum``) is known.
   public convenience init(versionChecksum: String) { self.init(.checksum, versionChecksum) }

@@ -1,6 +1,6 @@
 import Foundation
-import ObjectContext
-import ObjectModel
+@_spi(Generated) import ObjectContext
+@_spi(Generated) import ObjectModel
 import ObjectQuery
 import ObjectStore
 import Synchronization
@@ -19,7 +19,7 @@ extension DerivedAttributeSpecification {
       XCTAssertNil(context.pendingError)
       // Hand-written code can set an attribute for which generated code has no setter.
       guard case .attribute(let slot)? = author.compiledEntity.property(named: "nameKey") else { return XCTFail("no attribute") }
-      author._setOptionalValue("wrong", at: slot.index)
+      author.setOptionalValue("wrong", at: slot.index)
       XCTAssertEqual(author.text("nameKey"), isSaved ? "ann" : nil)
       XCTAssertThrowsError(try context.save()) { XCTAssertTrue("\($0)".contains("Author.nameKey"), "\($0)") }
       try context.save()

@@ -141,7 +141,7 @@ public final class NestingSpecification: ObjectSpecification {
     let child = ManagedObjectContext(parent: parent)
     let here = try find("Author", "name", "Ursula", in: child)
     XCTAssertEqual(here.members("books").map { $0.text("title") }.compactMap { $0 }.sorted(), ["A", "N"])
-    XCTAssertEqual(here._toManyCount(here.entityIndex(of: "books")), 2)
+    XCTAssertEqual(here.toManyCount(here.entityIndex(of: "books")), 2)
     let tag = try find("Tag", "name", "red", in: child)
     XCTAssertEqual(tag.members("books").map { $0.text("title") }, ["N"])
     XCTAssertEqual(try find("Book", "title", "N", in: child).members("tags"), [tag])

@@ -1,7 +1,7 @@
 import Foundation
 import ObjectContext
-import ObjectModel
-import ObjectQuery
+@_spi(Generated) import ObjectModel
+@_spi(Generated) import ObjectQuery
 import ObjectStore
 import XCTest
 
@@ -302,7 +302,7 @@ public final class BatchUpdateSpecification: ObjectSpecification {
     let ids = try open.save { save in try (0..<3_000).map { try save.insert("Tag", ["name": .text("\($0)")]) } }
     let request = BatchUpdateRequest(
       entityName: "Tag",
-      predicate: .comparison(FetchComparison(left: .evaluatedObject, op: .in, right: .constant(ids[..<2_500].map { $0 }._fetchConstant))),
+      predicate: .comparison(FetchComparison(left: .evaluatedObject, op: .in, right: .constant(ids[..<2_500].map { $0 }.fetchConstant))),
       propertiesToUpdate: ["name": function("uppercase:", key("name"))])
     XCTAssertEqual(try open.newContext().execute(request).count, 2_500)
   }

@@ -7,9 +7,9 @@ public import Synchronization
 ///
 /// Every read needs the location. The key caches it for the entity and store of the object accessed last, and for the first layout
 /// accessed, which serves other stores and entities.
-@frozen public struct _ManagedKey: ~Copyable, Sendable {
+@_spi(Generated) @frozen public struct ManagedKey: ~Copyable, Sendable {
   @usableFromInline let name: String
-  /// The entity and ID space of the last object, as in ``ObjectContext/ManagedObject/_place``, and in the lower 16 bits the slot of the
+  /// The entity and ID space of the last object, as in ``ObjectContext/ManagedObject/entityKey``, and in the lower 16 bits the slot of the
   /// attribute. All 16 bits are set if the property is not an attribute of its type.
   @usableFromInline let place = Atomic<UInt64>(Self.nowhere)
   /// The fingerprint of the cached layout; 0 if none is cached.

@@ -1,45 +1,45 @@
 // The functions that generated accessors of managed properties call.
 import Foundation
-public import ObjectContext
-public import ObjectModel
+@_spi(Generated) public import ObjectContext
+@_spi(Generated) public import ObjectModel
 
 extension NSManagedObject {
   // MARK: Attributes
 
   /// Returns the value of an attribute, or the type's empty value if it has no value.
-  @inlinable public final func _managedValue<Value: _StoredAttributeValue>(_ key: borrowing _ManagedKey) -> Value {
+  @_spi(Generated) @inlinable public final func managedValue<Value: StoredAttributeValue>(_ key: borrowing ManagedKey) -> Value {
     // The call happens only if the value is not cached, so loops of cached reads need not retain each object.
-    if let slot = key.slot(at: _place), slot >= 0, let value: Value = _valueAtHand(slot) { return value }
+    if let slot = key.slot(at: entityKey), slot >= 0, let value: Value = loadedValue(slot) { return value }
     return missedManagedValue(key)
   }
 
   /// Returns the value of an attribute; nil if it has no value.
-  @inlinable public final func _managedValue<Value: _StoredAttributeValue>(_ key: borrowing _ManagedKey) -> Value? {
-    let slot = slot(key, of: Value._attributeType)
-    return slot >= 0 ? _optionalValue(slot) : converted(key)
+  @_spi(Generated) @inlinable public final func managedValue<Value: StoredAttributeValue>(_ key: borrowing ManagedKey) -> Value? {
+    let slot = slot(key, of: Value.attributeType)
+    return slot >= 0 ? optionalValue(slot) : converted(key)
   }
 
   /// Sets an attribute.
-  @inlinable public final func _setManagedValue<Value: _StoredAttributeValue>(_ value: Value, _ key: borrowing _ManagedKey) {
-    if let slot = key.slot(at: _place), slot >= 0 { _setValue(value, at: slot) } else { setMissedManagedValue(value, key) }
+  @_spi(Generated) @inlinable public final func setManagedValue<Value: StoredAttributeValue>(_ value: Value, _ key: borrowing ManagedKey) {
+    if let slot = key.slot(at: entityKey), slot >= 0 { setValue(value, at: slot) } else { setMissedManagedValue(value, key) }
   }
 
   /// Sets or clears an attribute.
-  @inlinable public final func _setManagedValue<Value: _StoredAttributeValue>(_ value: Value?, _ key: borrowing _ManagedKey) {
-    let slot = slot(key, of: Value._attributeType)
-    if slot >= 0 { _setOptionalValue(value, at: slot) } else { set(value, key) }
+  @_spi(Generated) @inlinable public final func setManagedValue<Value: StoredAttributeValue>(_ value: Value?, _ key: borrowing ManagedKey) {
+    let slot = slot(key, of: Value.attributeType)
+    if slot >= 0 { setOptionalValue(value, at: slot) } else { set(value, key) }
   }
 
   /// Returns the value of an attribute with a raw-representable type.
   ///
   /// If the type has no case for the stored raw value, an error is recorded in the context. The method then returns the model's default
   /// value, or the case for the raw value 0 or "".
-  public final func _managedValue<Value: RawRepresentable>(_ key: borrowing _ManagedKey) -> Value
-  where Value.RawValue: _StoredAttributeValue {
-    let raw: Value.RawValue? = _managedValue(key)
-    if let value = Value(rawValue: raw ?? Value.RawValue._emptyValue) { return value }
+  @_spi(Generated) public final func managedValue<Value: RawRepresentable>(_ key: borrowing ManagedKey) -> Value
+  where Value.RawValue: StoredAttributeValue {
+    let raw: Value.RawValue? = managedValue(key)
+    if let value = Value(rawValue: raw ?? Value.RawValue.emptyValue) { return value }
     if raw != nil { recordError(ManagedValueError(entity: compiledEntity.name, property: key.name, hasValue: true, type: "\(Value.self)")) }
-    if let value = Value(rawValue: defaultValue(key) ?? Value.RawValue._emptyValue) { return value }
+    if let value = Value(rawValue: defaultValue(key) ?? Value.RawValue.emptyValue) { return value }
     // A property cannot throw, and neither the model's default value nor the raw value 0 is valid for the type: a programming error, as on
     // Apple's systems.
     preconditionFailure(
@@ -47,19 +47,19 @@ extension NSManagedObject {
   }
 
   /// Returns the value of an attribute with a raw-representable type; nil if it has no value or an invalid one.
-  public final func _managedValue<Value: RawRepresentable>(_ key: borrowing _ManagedKey) -> Value?
-  where Value.RawValue: _StoredAttributeValue {
-    let raw: Value.RawValue? = _managedValue(key)
+  @_spi(Generated) public final func managedValue<Value: RawRepresentable>(_ key: borrowing ManagedKey) -> Value?
+  where Value.RawValue: StoredAttributeValue {
+    let raw: Value.RawValue? = managedValue(key)
     return raw.flatMap(Value.init(rawValue:))
   }
 
   /// Sets an attribute with a raw-representable type.
-  public final func _setManagedValue<Value: RawRepresentable>(_ value: Value, _ key: borrowing _ManagedKey)
-  where Value.RawValue: _StoredAttributeValue { _setManagedValue(value.rawValue, key) }
+  @_spi(Generated) public final func setManagedValue<Value: RawRepresentable>(_ value: Value, _ key: borrowing ManagedKey)
+  where Value.RawValue: StoredAttributeValue { setManagedValue(value.rawValue, key) }
 
   /// Sets or clears an attribute with a raw-representable type.
-  public final func _setManagedValue<Value: RawRepresentable>(_ value: Value?, _ key: borrowing _ManagedKey)
-  where Value.RawValue: _StoredAttributeValue { _setManagedValue(value?.rawValue, key) }
+  @_spi(Generated) public final func setManagedValue<Value: RawRepresentable>(_ value: Value?, _ key: borrowing ManagedKey)
+  where Value.RawValue: StoredAttributeValue { setManagedValue(value?.rawValue, key) }
 
   // MARK: Anything else
 
@@ -67,7 +67,7 @@ extension NSManagedObject {
   ///
   /// If there is no value and the type is not optional, the result is empty: no members, 0, or an object without values and context.
   @_disfavoredOverload
-  public final func _managedValue<Value>(_ key: borrowing _ManagedKey) -> Value {
+  @_spi(Generated) public final func managedValue<Value>(_ key: borrowing ManagedKey) -> Value {
     if let value: Value = converted(key) { return value }
     // If `Value` is optional, this is nil.
     if let none = Any?.none as? Value { return none }
@@ -84,22 +84,22 @@ extension NSManagedObject {
 
   /// Sets a property of any other type.
   @_disfavoredOverload
-  public final func _setManagedValue<Value>(_ value: Value, _ key: borrowing _ManagedKey) { set(value, key) }
+  @_spi(Generated) public final func setManagedValue<Value>(_ value: Value, _ key: borrowing ManagedKey) { set(value, key) }
 
   // MARK: Members of to-many relationships
 
   // The name is capitalized, as in the method's name.
 
   /// Adds an object, or the objects of a collection, to a to-many relationship.
-  public final func _managedAdd(_ value: Any, to name: String) {
+  @_spi(Generated) public final func managedAdd(_ value: Any, to name: String) {
     guard let index = toMany(name) else { return }
-    for member in Self.members(value) { _addToToMany(member, at: index) }
+    for member in Self.members(value) { addToToMany(member, at: index) }
   }
 
   /// Removes an object, or the objects of a collection, from a to-many relationship.
-  public final func _managedRemove(_ value: Any, from name: String) {
+  @_spi(Generated) public final func managedRemove(_ value: Any, from name: String) {
     guard let index = toMany(name) else { return }
-    for member in Self.members(value) { _removeFromToMany(member, at: index) }
+    for member in Self.members(value) { removeFromToMany(member, at: index) }
   }
 
   /// Inserts objects into an ordered relationship.
@@ -108,15 +108,15 @@ extension NSManagedObject {
   ///   - value: The object, or a collection of objects.
   ///   - name: The relationship.
   ///   - places: The index, or an `NSIndexSet` of indexes.
-  public final func _managedInsert(_ value: Any, into name: String, at places: Any) {
+  @_spi(Generated) public final func managedInsert(_ value: Any, into name: String, at places: Any) {
     guard let index = toMany(name) else { return }
-    for (member, place) in zip(Self.members(value), Self.places(places)) { _insertIntoToMany(member, position: place, at: index) }
+    for (member, place) in zip(Self.members(value), Self.places(places)) { insertIntoToMany(member, position: place, at: index) }
   }
 
   /// Removes the objects at indexes from an ordered relationship.
-  public final func _managedRemove(at places: Any, from name: String) {
+  @_spi(Generated) public final func managedRemove(at places: Any, from name: String) {
     guard let index = toMany(name) else { return }
-    _removeFromToMany(positions: Self.places(places), at: index)
+    removeFromToMany(positions: Self.places(places), at: index)
   }
 
   /// Replaces objects in an ordered relationship.
@@ -125,45 +125,50 @@ extension NSManagedObject {
   ///   - places: The index, or an `NSIndexSet` of indexes.
   ///   - name: The relationship.
   ///   - value: The object, or a collection of objects.
-  public final func _managedReplace(at places: Any, in name: String, with value: Any) {
+  @_spi(Generated) public final func managedReplace(at places: Any, in name: String, with value: Any) {
     guard let index = toMany(name) else { return }
-    for (member, place) in zip(Self.members(value), Self.places(places)) { _replaceInToMany(position: place, with: member, at: index) }
+    for (member, place) in zip(Self.members(value), Self.places(places)) { replaceInToMany(position: place, with: member, at: index) }
   }
 
   // MARK: Helpers
 
-  @inlinable @inline(never) final func missedManagedValue<Value: _StoredAttributeValue>(_ key: borrowing _ManagedKey) -> Value {
-    let slot = slot(key, of: Value._attributeType)
-    return slot >= 0 ? _value(slot) : converted(key) ?? Value._emptyValue
+  /// Returns the value of an attribute that is not in memory, or whose slot is not cached.
+  @_spi(Generated) @inlinable @inline(never) public final func missedManagedValue<Value: StoredAttributeValue>(_ key: borrowing ManagedKey)
+    -> Value
+  {
+    let slot = slot(key, of: Value.attributeType)
+    return slot >= 0 ? value(slot) : converted(key) ?? Value.emptyValue
   }
 
-  @inlinable @inline(never) final func setMissedManagedValue<Value: _StoredAttributeValue>(
-    _ value: Value, _ key: borrowing _ManagedKey
+  /// Sets an attribute whose slot is not cached.
+  @_spi(Generated) @inlinable @inline(never) public final func setMissedManagedValue<Value: StoredAttributeValue>(
+    _ value: Value, _ key: borrowing ManagedKey
   ) {
-    let slot = slot(key, of: Value._attributeType)
-    if slot >= 0 { _setValue(value, at: slot) } else { set(value, key) }
+    let slot = slot(key, of: Value.attributeType)
+    if slot >= 0 { setValue(value, at: slot) } else { set(value, key) }
   }
 
   /// Returns the slot of an attribute whose values have a type; -1 if they must be converted.
-  @inlinable @inline(__always) final func slot(_ key: borrowing _ManagedKey, of type: AttributeType) -> Int {
-    key.slot(at: _place) ?? findSlot(key, of: type)
+  @_spi(Generated) @inlinable @inline(__always) public final func slot(_ key: borrowing ManagedKey, of type: AttributeType) -> Int {
+    key.slot(at: entityKey) ?? findSlot(key, of: type)
   }
 
-  @usableFromInline @inline(never) final func findSlot(_ key: borrowing _ManagedKey, of type: AttributeType) -> Int {
+  /// Returns the slot of an attribute of a type, and caches it; -1 if values must be converted.
+  @_spi(Generated) @inline(never) public final func findSlot(_ key: borrowing ManagedKey, of type: AttributeType) -> Int {
     let entity = compiledEntity
     let slot = key.findSlot(in: entity, fingerprint: entity.layoutFingerprint, of: type)
     // With the concurrency check enabled, the slot is not cached, so each access is checked here.
-    if ConcurrencyDebug.isOn { checkQueue("a property") } else { key.keep(slot, at: _place) }
+    if ConcurrencyDebug.isOn { checkQueue("a property") } else { key.keep(slot, at: entityKey) }
     return slot
   }
 
-  private func defaultValue<Value: _StoredAttributeValue>(_ key: borrowing _ManagedKey) -> Value? {
+  private func defaultValue<Value: StoredAttributeValue>(_ key: borrowing ManagedKey) -> Value? {
     guard case .attribute(let slot) = key.property(in: compiledEntity) else { return nil }
-    return Value(_slot: slot.defaultValue)
+    return Value(slot: slot.defaultValue)
   }
 
   /// Returns the value converted through `Any`; nil if there is no value, or one of another type.
-  @usableFromInline final func converted<Value>(_ key: borrowing _ManagedKey) -> Value? {
+  @_spi(Generated) public final func converted<Value>(_ key: borrowing ManagedKey) -> Value? {
     guard let property = key.property(in: compiledEntity) else { return primitive(key.name) as? Value }
     if case .attribute(let slot) = property, slot.attributeType == .transformable { return transformed(key.name) }
     if Value.self == NSMutableSet.self || Value.self == NSMutableSet?.self { return mutableSetValue(forKey: key.name) as? Value }
@@ -189,7 +194,8 @@ extension NSManagedObject {
     }
   }
 
-  @usableFromInline final func set<Value>(_ value: Value, _ key: borrowing _ManagedKey) {
+  /// Sets a property to a value of any type, converting it.
+  @_spi(Generated) public final func set<Value>(_ value: Value, _ key: borrowing ManagedKey) {
     guard case .attribute(let slot) = key.property(in: compiledEntity), slot.attributeType == .date, let seconds = value as? Double else {
       if key.property(in: compiledEntity) == nil, let name = Self.primitiveName(key.name) { return setPrimitiveValue(value, forKey: name) }
       return setValue(value, forKey: key.name)

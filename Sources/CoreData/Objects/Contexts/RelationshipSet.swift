@@ -52,8 +52,8 @@ final class RelationshipSet: NSMutableSet {
   override var count: Int { members.count }
   override func member(_ object: Any) -> Any? { members.member(object) }
   override func objectEnumerator() -> NSEnumerator { members.objectEnumerator() }
-  override func add(_ object: Any) { owner?._managedAdd(object, to: key) }
-  override func remove(_ object: Any) { owner?._managedRemove(object, from: key) }
+  override func add(_ object: Any) { owner?.managedAdd(object, to: key) }
+  override func remove(_ object: Any) { owner?.managedRemove(object, from: key) }
   override func copy(with zone: NSZone? = nil) -> Any { members.copy() }
   override func mutableCopy(with zone: NSZone? = nil) -> Any { members.mutableCopy() }
 }
@@ -84,16 +84,16 @@ final class RelationshipOrderedSet: NSMutableOrderedSet {
     if index != NSNotFound { removeObject(at: index) }
   }
   override func insert(_ object: Any, at index: Int) {
-    owner?._managedInsert(object, into: key, at: index)
+    owner?.managedInsert(object, into: key, at: index)
     // If the index is invalid, an error was recorded in the context.
     if (0...count).contains(index) { super.insert(object, at: index) }
   }
   override func removeObject(at index: Int) {
-    owner?._managedRemove(at: index, from: key)
+    owner?.managedRemove(at: index, from: key)
     if (0..<count).contains(index) { super.removeObject(at: index) }
   }
   override func replaceObject(at index: Int, with object: Any) {
-    owner?._managedReplace(at: index, in: key, with: object)
+    owner?.managedReplace(at: index, in: key, with: object)
     if (0..<count).contains(index) { super.replaceObject(at: index, with: object) }
   }
 

@@ -1,5 +1,5 @@
 import Foundation
-import ObjectModel
+@_spi(Generated) import ObjectModel
 
 /// Converts default values of attributes between Core Data's and the model's representation.
 enum DefaultValue {
@@ -21,6 +21,6 @@ enum DefaultValue {
     case nil: break
     }
     guard let value = value as? any AttributeValue else { return .null }
-    return value._slot
+    return value.slot
   }
 }

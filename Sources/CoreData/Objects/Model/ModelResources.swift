@@ -29,14 +29,16 @@ extension Bundle {
   ///   - ext: Its extension; nil if the name includes it.
   ///   - subpath: The folder; `Library.momd` for a version of a model.
   /// - Returns: The URL; nil if there is no such resource.
-  public func _resourceURL(forResource name: String?, withExtension ext: String?, subdirectory subpath: String?) -> URL? {
+  @_spi(Generated) public func modelResourceURL(forResource name: String?, withExtension ext: String?, subdirectory subpath: String?)
+    -> URL?
+  {
     if let found = url(forResource: name, withExtension: ext, subdirectory: subpath) { return found }
     guard let name else { return nil }
     let file = ext.map { $0.isEmpty ? name : "\(name).\($0)" } ?? name
     return ModelResources.url(ofFile: file, in: subpath)
   }
 
-  /// Returns the path of a resource, as ``_resourceURL(forResource:withExtension:subdirectory:)`` returns its URL.
+  /// Returns the path of a resource, as ``modelResourceURL(forResource:withExtension:subdirectory:)`` returns its URL.
   ///
   /// The code that the plugin generates calls this method.
   ///
@@ -45,8 +47,8 @@ extension Bundle {
   ///   - ext: Its extension; nil if the name includes it.
   ///   - subpath: The folder; `Library.momd` for a version of a model.
   /// - Returns: The path; nil if there is no such resource.
-  public func _resourcePath(forResource name: String?, ofType ext: String?, inDirectory subpath: String?) -> String? {
-    _resourceURL(forResource: name, withExtension: ext, subdirectory: subpath)?.path
+  @_spi(Generated) public func modelResourcePath(forResource name: String?, ofType ext: String?, inDirectory subpath: String?) -> String? {
+    modelResourceURL(forResource: name, withExtension: ext, subdirectory: subpath)?.path
   }
 
   /// Returns the paths of the resources with an extension, including those of models.
@@ -57,7 +59,7 @@ extension Bundle {
   ///   - ext: The extension.
   ///   - subpath: The folder; `Library.momd` for the versions of a model.
   /// - Returns: The paths.
-  public func _resourcePaths(ofType ext: String?, inDirectory subpath: String?) -> [String] {
+  @_spi(Generated) public func modelResourcePaths(ofType ext: String?, inDirectory subpath: String?) -> [String] {
     let found: [String] = paths(forResourcesOfType: ext, inDirectory: subpath)
     return found + ModelResources.urls(withExtension: ext, in: subpath).map(\.path)
   }

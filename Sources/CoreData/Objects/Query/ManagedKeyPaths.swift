@@ -5,18 +5,20 @@ import Synchronization
 extension EntityClassRegistry {
   /// Registers the key paths of a module's managed properties. Generated code calls this method when the program is loaded; the key paths
   /// are created when first used.
-  public static func enterKeyPaths(_ fill: @escaping @Sendable (inout _KeyPathNames) -> Void) { ManagedKeyPaths.enter(fill) }
+  @_spi(Generated) public static func enterKeyPaths(_ fill: @escaping @Sendable (inout KeyPathNames) -> Void) {
+    ManagedKeyPaths.enter(fill)
+  }
 }
 
 /// Maps Swift key paths to names of managed properties.
 enum ManagedKeyPaths {
   private struct State {
-    var waiting: [@Sendable (inout _KeyPathNames) -> Void] = []
-    var names = _KeyPathNames()
+    var waiting: [@Sendable (inout KeyPathNames) -> Void] = []
+    var names = KeyPathNames()
   }
   private static let state = Mutex(State())
 
-  static func enter(_ fill: @escaping @Sendable (inout _KeyPathNames) -> Void) { state.withLock { $0.waiting.append(fill) } }
+  static func enter(_ fill: @escaping @Sendable (inout KeyPathNames) -> Void) { state.withLock { $0.waiting.append(fill) } }
 
   /// Returns the dotted key path for a Swift key path.
   ///

@@ -1,6 +1,6 @@
 public import Foundation
 import ObjectModel
-package import ObjectQuery
+@_spi(Generated) package import ObjectQuery
 
 /// The type of fetch results.
 public struct NSFetchRequestResultType: OptionSet, Sendable {
@@ -190,6 +190,6 @@ extension FetchRequest {
   init(asking specification: FetchSpecification) {
     self.init(entityName: specification.entityName)
     self.specification = specification
-    self.specification.resultType = Result._fetchResultType
+    self.specification.resultType = Result.fetchResultType
   }
 }

@@ -1,7 +1,7 @@
 import Foundation
 import ObjectContext
 import ObjectModel
-import ObjectQuery
+@_spi(Generated) import ObjectQuery
 
 /// The error that a predicate does not support an argument's type.
 struct PredicateArgumentError: LocalizedError {
@@ -34,7 +34,7 @@ enum PredicateArgument {
       guard case .constant(let constant) = try expression.outcome.get() else { throw PredicateArgumentError(type: "\(expression)") }
       return constant
     case let entity as NSEntityDescription: return .entity(entity.name ?? "")
-    case let value as any FetchConstantConvertible: return value._fetchConstant
+    case let value as any FetchConstantConvertible: return value.fetchConstant
     case let set as NSSet: return .list(try set.allObjects.map(constant))
     case let set as NSOrderedSet: return .list(try set.array.map(constant))
     case let list as [Any]: return .list(try list.map(constant))

@@ -6,19 +6,19 @@ open class NSManagedObject {
   var values: [String: Any] = [:]
   public init() {}
 
-  public func _managedValue<Value>(_ key: borrowing _ManagedKey) -> Value {
+  public func managedValue<Value>(_ key: borrowing ManagedKey) -> Value {
     guard let value = values[key.name] as? Value else { return Optional<Any>.none as! Value }
     return value
   }
-  public func _setManagedValue<Value>(_ value: Value, _ key: borrowing _ManagedKey) { values[key.name] = value }
-  public func _managedAdd(_ value: Any, to key: String) { print("add", key) }
-  public func _managedRemove(_ value: Any, from key: String) { print("remove", key) }
-  public func _managedInsert(_ value: Any, into key: String, at place: Any) { print("insert", key, place) }
-  public func _managedRemove(at place: Any, from key: String) { print("remove at", key, place) }
-  public func _managedReplace(at place: Any, in key: String, with value: Any) { print("replace", key, place) }
+  public func setManagedValue<Value>(_ value: Value, _ key: borrowing ManagedKey) { values[key.name] = value }
+  public func managedAdd(_ value: Any, to key: String) { print("add", key) }
+  public func managedRemove(_ value: Any, from key: String) { print("remove", key) }
+  public func managedInsert(_ value: Any, into key: String, at place: Any) { print("insert", key, place) }
+  public func managedRemove(at place: Any, from key: String) { print("remove at", key, place) }
+  public func managedReplace(at place: Any, in key: String, with value: Any) { print("replace", key, place) }
 }
 
-public struct _ManagedKey: ~Copyable, Sendable {
+public struct ManagedKey: ~Copyable, Sendable {
   let name: String
   public init(_ name: String) { self.name = name }
 }
@@ -29,15 +29,15 @@ public final class NSComparisonPredicate { public init() {} }
 public final class NSExpression { public init() {} }
 public final class NSSortDescriptor { public init() {} }
 
-public struct _KeyPathNames {
+public struct KeyPathNames {
   public var names: [AnyKeyPath: String] = [:]
   public mutating func add(_ keyPath: AnyKeyPath, _ continued: AnyKeyPath, _ name: String) { (names[keyPath], names[continued]) = (name, name) }
 }
 
 public enum EntityClassRegistry {
   public nonisolated(unsafe) static var entered: [String] = []
-  public nonisolated(unsafe) static var keyPaths = _KeyPathNames()
-  public static func enterKeyPaths(_ fill: @escaping @Sendable (inout _KeyPathNames) -> Void) { fill(&keyPaths) }
+  public nonisolated(unsafe) static var keyPaths = KeyPathNames()
+  public static func enterKeyPaths(_ fill: @escaping @Sendable (inout KeyPathNames) -> Void) { fill(&keyPaths) }
   public static func enter(module: String, _ classes: [String: NSManagedObject.Type]) {
     entered += classes.map { "\(module).\($0.key) \($0.value)" }.sorted()
   }
