@@ -52,6 +52,7 @@ let package = Package(
   products: [
     .library(name: "CipherData", targets: ["CipherData"]),
     .library(name: "CipherDataCoreDataImport", targets: ["CoreDataImport"]),
+    .library(name: "CipherDataDocuments", targets: ["CipherDataDocuments"]),
     .library(name: "CipherDataEngine", targets: ["CipherDataEngine"]),
     .executable(name: "cipherdata", targets: ["CipherDataTool"]),
     .plugin(name: "GenerateManagedObjects", targets: ["GenerateManagedObjects"]),
@@ -117,6 +118,8 @@ let package = Package(
         .target(name: "CipherDataMacros", condition: .when(traits: ["Macros"])),
       ]),
     module("CipherDataEngine", ["ObjectModel", "ObjectQuery", "ObjectStore"]),
+    // Documents: folders with a store. Users of a store alone do not compile it.
+    module("CipherDataDocuments", ["ObjectModel", "ObjectStore", "ObjectContext"]),
     // Empty without the trait Macros.
     .macro(
       name: "CipherDataMacros",
@@ -129,8 +132,8 @@ let package = Package(
     tests(
       "ObjectContextTests",
       [
-        "ObjectContext", "ObjectModel", "ObjectQuery", "ObjectStore", "SQLCipherStore", "SQLCipherConnection", "StoreFiles", "StoreKeys",
-        "_StoreSpecification", "_TestSupport",
+        "CipherDataDocuments", "ObjectContext", "ObjectModel", "ObjectQuery", "ObjectStore", "SQLCipherStore", "SQLCipherConnection",
+        "StoreFiles", "StoreKeys", "_StoreSpecification", "_TestSupport",
       ]),
 
     // Import of Core Data's stores.
@@ -139,8 +142,8 @@ let package = Package(
     tests(
       "CoreDataImportTests",
       [
-        "CoreDataImport", "ObjectContext", "ObjectModel", "ObjectQuery", "ObjectStore", "SQLCipherStore", "SQLCipherConnection",
-        "StoreFiles", "StoreKeys", "_CoreDataFixture", "_StoreSpecification", "_TestSupport",
+        "CipherDataDocuments", "CoreDataImport", "ObjectContext", "ObjectModel", "ObjectQuery", "ObjectStore", "SQLCipherStore",
+        "SQLCipherConnection", "StoreFiles", "StoreKeys", "_CoreDataFixture", "_StoreSpecification", "_TestSupport",
       ]),
 
     // Sources that import CoreData: their @NSManaged declarations, and the changes that they need on Linux.
@@ -244,7 +247,9 @@ let package = Package(
     // Programs that must not compile, and the documentation's examples, which must.
     .testTarget(
       name: "CompilationTests",
-      dependencies: ["CipherData", "CipherDataEngine", "CoreDataImport", "ModelCodeGeneration", "ObjectModel", "_TestSupport"],
+      dependencies: [
+        "CipherData", "CipherDataDocuments", "CipherDataEngine", "CoreDataImport", "ModelCodeGeneration", "ObjectModel", "_TestSupport",
+      ],
       exclude: ["Fixtures"],
       swiftSettings: strict),
   ]

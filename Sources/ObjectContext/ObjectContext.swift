@@ -20,4 +20,3 @@
 //   Snapshots       values of objects that can be sent and applied
 //   Migration       migration in code and in stages
 //   Container       models with their stores and contexts; context actors
-//   Document        documents: a store with other files in a folder, saved automatically

@@ -13,6 +13,7 @@ final class ImportRuleTests: XCTestCase {
     "ObjectStore": ["ObjectModel", "ObjectQuery", "Logging"],
     "SQLCipherStore": ["ObjectModel", "ObjectQuery", "ObjectStore", "SQLCipherConnection", "StoreKeys", "StoreFiles", "Logging"],
     "ObjectContext": ["ObjectModel", "ObjectQuery", "ObjectStore", "OrderedCollections"],
+    "CipherDataDocuments": ["ObjectModel", "ObjectStore", "ObjectContext"],
     "CoreDataImport": ["ObjectModel", "ObjectStore", "ObjectContext", "SQLCipherStore", "SQLCipherConnection", "StoreKeys", "StoreFiles"],
     "AccessorSymbols": ["ObjectModel"],
     "ModelCodeGeneration": ["ObjectModel"],

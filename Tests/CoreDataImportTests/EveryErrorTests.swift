@@ -1,3 +1,4 @@
+import CipherDataDocuments
 import CoreDataImport
 import Foundation
 import ObjectContext

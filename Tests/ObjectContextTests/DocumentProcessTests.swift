@@ -1,3 +1,4 @@
+import CipherDataDocuments
 import Foundation
 import ObjectContext
 import ObjectModel

@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 import ObjectStore
 
 extension PersistentContainer {
@@ -7,7 +7,7 @@ extension PersistentContainer {
   ///
   /// - Returns: `false` if no store is open that can be copied.
   /// - Throws: ``StoreError``.
-  func copyStore(to url: URL) async throws -> Bool {
+  package func copyStore(to url: URL) async throws -> Bool {
     guard let store = persistentStoreCoordinator.persistentStores.first, let files = store.incrementalStore as? any FileStore else {
       return false
     }

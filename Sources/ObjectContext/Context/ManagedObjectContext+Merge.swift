@@ -43,7 +43,7 @@ extension ManagedObjectContext {
   }
 
   /// Merges the changes that wait.
-  func mergeWaitingChanges() {
+  package func mergeWaitingChanges() {
     rowSource.parent?.mergeWaitingChanges()
     guard let waiting = changeReceiver.take() else { return }
     switch waiting {

@@ -15,7 +15,7 @@ public final class Autosave {
   public func end() { work.end() }
 
   /// Restarts the delay because of a change outside the context.
-  func recordChanges() { work.recordChanges() }
+  package func recordChanges() { work.recordChanges() }
 }
 
 extension ManagedObjectContext {
@@ -49,7 +49,7 @@ extension ManagedObjectContext {
   }
 
   /// Saves the context automatically through a custom closure.
-  func startAutosaving(
+  package func startAutosaving(
     after delay: Duration, clock: some Clock<Duration>, isolation: isolated any Actor,
     saving: @escaping (ManagedObjectContext) throws -> Void, onError: @escaping (any Error) -> Void
   ) -> Autosave {

@@ -1,4 +1,5 @@
 public import Foundation
+public import ObjectContext
 public import ObjectModel
 public import ObjectStore
 public import Observation

@@ -1,3 +1,4 @@
+@_spi(Generated) public import ObjectContext
 public import ObjectModel
 import ObjectStore
 
@@ -74,7 +75,7 @@ extension DocumentConflict {
       guard let attribute = slot.attribute else { return object.toOneID(slot.index) }
       return (try? AttributeConversion.untypedValue(of: object.slotValue(slot.index), attribute)) ?? nil
     }
-    theirs = object.image.map { RowSnapshot($0, of: entity, space: object.ownSpace).values(of: keys.sorted()) }
+    theirs = object.savedSnapshot?.values(of: self.keys)
   }
 }
 

@@ -1,4 +1,5 @@
 import Foundation
+import ObjectContext
 import ObjectModel
 import ObjectStore
 
@@ -83,7 +84,7 @@ import ObjectStore
 
   private func begin() {
     context.automaticallyMergesChangesFromParent = true
-    if !resolvesConflicts { context.changeReceiver.retainChangedObjects() }
+    if !resolvesConflicts { context.retainChangedObjects() }
     observer = context.addEventObserver { [weak self] event in
       if event.kind == .merged { self?.recordMerge(event) }
     }
@@ -201,29 +202,16 @@ import ObjectStore
     try checkFolder()
     // Changes that wait to be merged are covered by the resolution.
     context.mergeWaitingChanges()
-    if case .theirs = resolution { acceptTheirValues() }
+    if case .theirs = resolution {
+      context.setPropertiesToSavedValues(overridden)
+      overridden = [:]
+    }
     let policy = context.mergePolicy
     context.mergePolicy = resolution.mergePolicy
     defer { context.mergePolicy = policy }
     try updatingState {
       try context.save()
       try content.write()
-    }
-    overridden = [:]
-  }
-
-  /// Replaces unsaved values of properties that were also changed elsewhere by the saved values.
-  private func acceptTheirValues() {
-    for (id, keys) in overridden {
-      guard let object = context.registeredObject(for: id), let row = object.image else { continue }
-      let entity = object.compiledEntity
-      for slot in entity.slots where keys.contains(slot.name) {
-        if slot.relationship != nil {
-          object.setToOne(context.object(row.reference(slot.index), near: object), at: slot.index)
-        } else if let value = try? object.storedValue(slot.index, of: row) {
-          object.setSlotValue(value, at: slot.index)
-        }
-      }
     }
     overridden = [:]
   }
