@@ -32,7 +32,7 @@ package final class RowCache: CachedRowSource, @unchecked Sendable {  // `parts`
   private struct Part: ~Copyable {
     let content: Mutex<RowCacheShard>
     private let finder: RowPages.Finder
-    private let readers = Atomic<Int>(0)
+    private let readers = ReaderCount()
     private let distance: (Int, Int, Int, Int, Int, Int, Int, Int) = (0, 0, 0, 0, 0, 0, 0, 0)
 
     init(treeCount: Int, shift: Int) {
@@ -41,14 +41,14 @@ package final class RowCache: CachedRowSource, @unchecked Sendable {  // `parts`
       self.content = Mutex(content)
     }
 
-    /// Looks up the entry of a key, without the lock if possible (see ``RowCacheShard/retired``), otherwise with it.
+    /// Looks up the entry of a key, without the lock if possible (see ``ReaderCount``), otherwise with it.
     @inline(__always) func withEntry<Result: Sendable>(
       root: Int, key: Int64, _ body: (borrowing RowEntry) -> Result?
     ) -> Result? {
-      readers.add(1, ordering: .acquiringAndReleasing)
+      let reader = readers.begin()
       let page = finder.page(root: root, number: key >> 9)
       let result = page?._withUnsafeGuaranteedRef { $0.entries.withEntry(at: Int(key & 511), body) } ?? nil
-      readers.subtract(1, ordering: .releasing)
+      readers.end(reader)
       guard page == nil && finder.hasOthers(root: root) else { return result }
       return withEntryLocked(root: root, key: key, body)
     }
@@ -66,8 +66,7 @@ package final class RowCache: CachedRowSource, @unchecked Sendable {  // `parts`
       content.withLock { part in
         let count = part.byteCount
         body(&part)
-        // Adding 0 is a read-modify-write operation, which is totally ordered with those of the readers.
-        if !part.retired.isEmpty, readers.add(0, ordering: .acquiringAndReleasing).newValue == 0 { part.releaseRetired() }
+        if !part.retired.isEmpty { part.retired.release(unlessReadBy: readers) }
         return part.byteCount - count
       }
     }

@@ -4,12 +4,7 @@ import ObjectModel
 struct RowCacheShard: ~Copyable {
   private(set) var pages: RowPages
   /// Objects that were removed from entries and tables, kept alive for readers without the lock.
-  ///
-  /// A reader increments the reader count before it loads an address, and decrements it when it has retained the object or no longer needs
-  /// it. Both are atomic read-modify-write operations on one number. A writer reads the count in the same way, after the removed objects
-  /// can no longer be found. If it is 0, earlier readers have finished and later readers see the writer's changes, so the removed objects
-  /// can be released.
-  private(set) var retired: [AnyObject] = []
+  var retired = RetiredObjects()
   /// The pages in the order of their creation; nil for evicted pages.
   private var order: [RowPage?] = []
   private var firstLive = 0
@@ -126,12 +121,8 @@ struct RowCacheShard: ~Copyable {
 
   /// Retires a row's chunk. Neighboring rows are usually removed together, so their chunk is retired once.
   @inline(__always) private mutating func retire(_ row: UnsafeRawPointer) {
-    let chunk = RowImage.chunk(of: row).takeRetainedValue()  // takes over the reference of the entry
-    if retired.last !== chunk { retired.append(chunk) }
+    retired.append(RowImage.chunk(of: row).takeRetainedValue())  // takes over the reference of the entry
   }
-
-  /// Releases removed objects. No reader without the lock may still access them.
-  mutating func releaseRetired() { retired.removeAll(keepingCapacity: retired.count <= 512) }
 
   mutating func firstPage() -> RowPage? {
     while firstLive < order.count {
