@@ -91,4 +91,20 @@ final class ObjectIdentityTests: XCTestCase {
     XCTAssertIdentical(ObjectIDSpace.space(first.number), first)
     XCTAssertNil(ObjectIDSpace.space(.max))
   }
+
+  func testStoresOfEqualModelsRetainOneModel() throws {
+    struct Reference { weak var model: CompiledModel? }
+    var references: [Reference] = []
+    var ids: [ManagedObjectID] = []
+    for number in 1...100 {
+      let model = try model()
+      references.append(Reference(model: model))
+      let space = ObjectIDSpace.register(storeIdentifier: "7B1A4C1E-\(number)", model: model)
+      ids.append(ManagedObjectID(space: space.number, entityNumber: 0, key: Int64(number)))
+    }
+    XCTAssertLessThanOrEqual(references.count { $0.model != nil }, 1)
+    // IDs outlive the models that they were created with.
+    XCTAssertEqual(ids.map(\.uriString), (1...100).map { "x-cipherdata://7B1A4C1E-\($0)/Author/p\($0)" })
+    XCTAssertEqual(ids.compactMap { ManagedObjectID(uri: $0.uriRepresentation()) }, ids)
+  }
 }

@@ -74,6 +74,18 @@ final class CoordinatorTests: XCTestCase {
     XCTAssertEqual(coordinator.persistentStores.count, 0)
   }
 
+  func testClosedStoresRetainOneModel() async throws {
+    struct Reference { weak var model: CompiledModel? }
+    var references: [Reference] = []
+    for _ in 0..<20 {
+      let model = try CompiledModel(ManagedObjectModel { Entity("Closed") { Attribute("name", .string) } })
+      references.append(Reference(model: model))
+      let coordinator = PersistentStoreCoordinator(compiledModel: model)
+      try coordinator.remove(try await coordinator.addPersistentStore(with: PersistentStoreDescription(type: .inMemory)))
+    }
+    XCTAssertLessThanOrEqual(references.count { $0.model != nil }, 1)
+  }
+
   func testUnknownTypeErrorListsTheKnownTypes() async throws {
     PersistentStoreCoordinator.registerStoreClass(nil, forStoreType: RecordingStore.type)
     do {

@@ -4,13 +4,16 @@ import Synchronization
 /// The store or coordinator to which object IDs refer by number. A process-wide registry maps the numbers to the store's UUID and the
 /// compiled model that numbers its entities.
 ///
-/// A store that is reopened with an equal model keeps its number, so that IDs stay equal.
+/// A store that is reopened with an equal model keeps its number, so that IDs stay equal. Object IDs are plain values that refer to their
+/// space by number, so spaces stay registered until the process ends. A space takes a few hundred bytes. Spaces of models with equal
+/// checksums share one model.
 public final class ObjectIDSpace: Sendable {
   /// The number that IDs contain.
   public let number: UInt32
   /// The store's UUID; nil for the temporary IDs of a coordinator.
   public let storeIdentifier: String?
-  /// The model that numbers the entities.
+  /// A model with the entity numbers of this space. Its parts that the checksum does not cover, such as validation rules, may differ from
+  /// those of the model that a store is open with.
   public let model: CompiledModel
   private let interned = Mutex(InternedReferences())
 
@@ -23,6 +26,8 @@ public final class ObjectIDSpace: Sendable {
   private struct Registry {
     var spaces: [ObjectIDSpace] = []
     var numbers: [String: UInt32] = [:]
+    /// One model for each checksum.
+    var models: [String: CompiledModel] = [:]
   }
   private static let registry = Mutex(Registry())
 
@@ -31,7 +36,9 @@ public final class ObjectIDSpace: Sendable {
     let key = "\(storeIdentifier ?? "")|\(model.checksum)"
     return registry.withLock { registry in
       if let number = registry.numbers[key] { return registry.spaces[Int(number)] }
-      let space = ObjectIDSpace(number: UInt32(registry.spaces.count), storeIdentifier: storeIdentifier, model: model)
+      let shared = registry.models[model.checksum] ?? model
+      registry.models[model.checksum] = shared
+      let space = ObjectIDSpace(number: UInt32(registry.spaces.count), storeIdentifier: storeIdentifier, model: shared)
       registry.spaces.append(space)
       registry.numbers[key] = space.number
       return space

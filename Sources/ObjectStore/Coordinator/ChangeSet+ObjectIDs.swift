@@ -21,8 +21,8 @@ extension ChangeSet {
     let updated = own(updated)
     var slots = ChangedSlots()
     slots.append(nil, count: updated.count)
-    var links = LinkCollector(store.space.model)
-    links.unlisted = Set(store.space.model.relationships.lazy.filter(\.isToMany).map(\.id))
+    var links = LinkCollector(store.model)
+    links.unlisted = Set(store.model.relationships.lazy.filter(\.isToMany).map(\.id))
     self.init(
       ofStore: store.identifier, inserted: own(inserted), updated: updated, updatedSlots: slots, deleted: own(deleted), refreshed: [],
       links: links, isWhole: false, token: nil, source: nil, author: nil, context: nil)

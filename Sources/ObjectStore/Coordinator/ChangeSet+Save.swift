@@ -110,7 +110,7 @@ struct LinkCollector {
 extension ChangeSet {
   /// Creates the change set of a save.
   package init(_ request: SaveChangesRequest, _ outcome: SaveOutcome, of store: PersistentStore, scope: RequestScope) {
-    let model = store.space.model
+    let model = store.model
     let changes = BatchChanges(allOf: request, outcome)
     var links = LinkCollector(model)
     for row in request.inserted { links.add(row) }
@@ -139,7 +139,7 @@ extension ChangeSet {
     _ changes: BatchChanges, updatedSlots: SlotMask?, setting relationships: [CompiledRelationship] = [], of store: PersistentStore,
     scope: RequestScope
   ) {
-    var links = LinkCollector(store.space.model)
+    var links = LinkCollector(store.model)
     if !links.add(changes.links) {
       for relationship in relationships { links.addUnlisted(relationship) }
       var last = -1

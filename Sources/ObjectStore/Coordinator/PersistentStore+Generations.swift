@@ -34,7 +34,7 @@ extension PersistentStore {
       let active = pinned.active
       if let known = active.first(where: { $0.generation === generation }) { return (known, active) }
       if active.count >= Self.maximumGenerationCount { return (nil, active) }
-      let made = PinnedGeneration(generation, of: self, model: space.model)
+      let made = PinnedGeneration(generation, of: self, model: model)
       pinned.set(active + [made])
       return (made, active)
     }

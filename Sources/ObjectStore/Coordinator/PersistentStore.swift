@@ -17,6 +17,8 @@ public final class PersistentStore: Sendable {
   /// The location of the backup that was made before a migration, or nil if opening the store ran no migration or no backup was requested.
   public let migrationBackupURL: URL?
   package let space: ObjectIDSpace
+  /// The model that the store was opened with.
+  let model: CompiledModel
   package let cache: RowCache
   /// Serializes saves and transactions. Held until the row cache and the observers have been updated, so that they see saves in the order
   /// of their commits.
@@ -39,7 +41,8 @@ public final class PersistentStore: Sendable {
     identifier = metadata.storeIdentifier
     incrementalStore = store
     entityNumbers = Set(configuration.entityNumbers)
-    space = ObjectIDSpace.register(storeIdentifier: metadata.storeIdentifier, model: configuration.model)
+    model = configuration.model
+    space = ObjectIDSpace.register(storeIdentifier: metadata.storeIdentifier, model: model)
     cache = RowCache(model: configuration.model, byteLimit: cacheLimit)
     storedMetadata = Mutex(metadata)
   }

@@ -90,7 +90,7 @@ extension PersistentStoreCoordinator {
     if store.isReadOnly {
       throw StoreError(.readOnlyStore, operation: .save, path: store.url?.path)
     }
-    let request = store.incrementalStore.acceptsExternalData ? request : try request.withBytesInRows(scope.objectIDSpace.model)
+    let request = store.incrementalStore.acceptsExternalData ? request : try request.withBytesInRows(store.model)
     store.saving.lock()
     defer { store.saving.unlock() }
     // Not checked after the save, which cannot be undone.
