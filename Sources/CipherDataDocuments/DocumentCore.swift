@@ -5,6 +5,9 @@ import ObjectStore
 
 /// The implementation of ``ManagedDocument``: its folder, store and state. When a document is deallocated, its core saves and closes it.
 @MainActor final class DocumentCore {
+  /// The type of the encrypted store, by its name.
+  static let encryptedType = StoreType(rawValue: "SQLCipher")
+
   let folder: DocumentFolder
   let container: PersistentContainer
   private let description: PersistentStoreDescription
@@ -75,6 +78,10 @@ import ObjectStore
     var description = description
     description.url = folder.storeURL
     description.createsStore = isNew
+    // Setting a key sets the class of the encrypted store.
+    if description.type == Self.encryptedType, !description.type.hasStoreClass {
+      throw StoreError(.documentWithoutKey, operation: .open, path: description.url?.path)
+    }
     container.persistentStoreDescriptions = [description]
     try await container.loadPersistentStores()
     // Written last, so that a folder whose creation was interrupted is not a document.
@@ -230,4 +237,8 @@ import ObjectStore
       throw error
     }
   }
+}
+
+extension StoreError.Reason {
+  fileprivate static var documentWithoutKey: Self { Self(.keyRequired, "A document needs a key: set the description's key.") }
 }

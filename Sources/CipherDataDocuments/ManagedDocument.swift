@@ -58,8 +58,7 @@ public import Observation
     container = try PersistentContainer(
       name: url.deletingPathExtension().lastPathComponent, managedObjectModel: model, classes: classes,
       stagedMigrationManager: stagedMigrationManager, mergePolicy: mergePolicy ?? MergePolicy(DocumentMergeResolver()))
-    // The encrypted store. Its class is registered when a key is set.
-    var description = PersistentStoreDescription(type: StoreType(rawValue: "SQLCipher"))
+    var description = PersistentStoreDescription(type: DocumentCore.encryptedType)
     description.historyTracking = true
     description.postsRemoteChangeNotifications = true
     configure(&description)

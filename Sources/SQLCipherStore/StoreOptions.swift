@@ -5,12 +5,11 @@ import SQLCipherConnection
 public import StoreKeys
 
 extension StoreType {
-  /// A database encrypted with SQLCipher. The first access to this property registers the store class with coordinators.
-  public static let sqlcipher: StoreType = {
-    let type = StoreType(rawValue: "SQLCipher")
-    PersistentStoreCoordinator.registerStoreClass(SQLCipherIncrementalStore.self, forStoreType: type)
-    return type
-  }()
+  /// A database encrypted with SQLCipher.
+  ///
+  /// The value contains its store class, which needs no registration. To create the type from its name, for example in a configuration
+  /// file, register ``SQLCipherIncrementalStore`` for it.
+  public static let sqlcipher = StoreType(rawValue: "SQLCipher", storeClass: SQLCipherIncrementalStore.self)
 }
 
 extension PersistentStoreDescription {
@@ -28,8 +27,8 @@ extension PersistentStoreDescription {
   public var key: StoreKey? {
     get { self[.key] }
     set {
-      // A key implies a store of this type, so register its class.
-      _ = StoreType.sqlcipher
+      // A key implies a store of this type. Created from its name, the type lacks the store class.
+      if type == .sqlcipher { type = .sqlcipher }
       self[.key] = newValue
     }
   }

@@ -38,6 +38,18 @@ final class StoreOptionsTests: XCTestCase {
     XCTAssertEqual(SQLCipherIncrementalStore.settings.count, 12, "a setting that this test does not know")
   }
 
+  func testStoreTypeNeedsNoRegistration() {
+    func hasClass(_ type: StoreType) -> Bool { PersistentStoreCoordinator.storeClass(of: type) == SQLCipherIncrementalStore.self }
+    XCTAssertTrue(hasClass(.sqlcipher))
+    XCTAssertNil(PersistentStoreCoordinator.registeredStoreTypes[.sqlcipher])
+    // Created from its name, the type gets its class with a key.
+    var named = PersistentStoreDescription(type: StoreType(rawValue: "SQLCipher"), url: url)
+    XCTAssertEqual(named.type, .sqlcipher)
+    XCTAssertFalse(hasClass(named.type))
+    named.key = TestStore.key
+    XCTAssertTrue(hasClass(named.type))
+  }
+
   func testAValueOfAnotherTypeIsRejected() {
     let wrong: [(String, any Sendable)] = [
       ("key", "a passphrase"), ("durability", "fast"), ("enforcesForeignKeys", 1), ("cacheSize", 1.5), ("busyTimeout", 5),

@@ -9,12 +9,21 @@ package import ObjectModel
 public struct StoreType: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
   /// The registered name.
   public let rawValue: String
+  /// The class of a type that the library defines in another module; nil for a type whose class is registered.
+  let storeClass: (any IncrementalStore.Type)?
   /// Creates a type from its registered name.
-  public init(rawValue: String) { self.rawValue = rawValue }
+  public init(rawValue: String) { (self.rawValue, storeClass) = (rawValue, nil) }
+  /// Creates a type that needs no registration.
+  package init(rawValue: String, storeClass: any IncrementalStore.Type) { (self.rawValue, self.storeClass) = (rawValue, storeClass) }
   /// A store that keeps all objects in memory, without a file.
   public static let inMemory = StoreType(rawValue: "InMemory")
   /// The registered name.
   public var description: String { rawValue }
+
+  /// Returns whether two types have the same name.
+  public static func == (left: StoreType, right: StoreType) -> Bool { left.rawValue == right.rawValue }
+  /// Hashes the name.
+  public func hash(into hasher: inout Hasher) { hasher.combine(rawValue) }
 }
 
 /// The location, type, and settings of a store. A description is a value; copy and modify it to describe another store.

@@ -63,6 +63,9 @@ public final class PersistentStoreCoordinator: Sendable {
   /// The registered store classes, by type.
   public static var registeredStoreTypes: [StoreType: any IncrementalStore.Type] { storeClasses.withLock { $0 } }
 
+  /// Returns the class of a store type: the registered one, or else the library's own.
+  package static func storeClass(of type: StoreType) -> (any IncrementalStore.Type)? { registeredStoreTypes[type] ?? type.storeClass }
+
   // MARK: Stores
 
   /// A number that changes when a store is added, removed, or replaced.
@@ -118,7 +121,7 @@ public final class PersistentStoreCoordinator: Sendable {
   /// Opens a store without adding it. If opening fails, the files that it created are removed. Otherwise the caller must keep or remove
   /// them.
   func open(_ description: PersistentStoreDescription) async throws -> PersistentStore {
-    guard let storeClass = Self.registeredStoreTypes[description.type] else { throw Self.unknownType(description) }
+    guard let storeClass = Self.storeClass(of: description.type) else { throw Self.unknownType(description) }
     guard let numbers = compiledModel.entityNumbers(inConfiguration: description.configuration) else {
       throw StoreError(.unknownConfiguration(description.configuration), operation: .open, path: description.url?.path)
     }
@@ -254,4 +257,9 @@ public final class PersistentStoreCoordinator: Sendable {
   }
 
   package func removeObserver(_ number: UInt64) { observers.remove(number) }
+}
+
+extension StoreType {
+  /// Whether the class of the type is known: it is registered or the library's own.
+  package var hasStoreClass: Bool { PersistentStoreCoordinator.storeClass(of: self) != nil }
 }

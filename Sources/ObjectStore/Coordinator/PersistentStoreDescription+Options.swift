@@ -12,7 +12,7 @@ extension PersistentStoreDescription {
   ///   value is of another type; with ``StoreError/Code/unknownStoreType`` if no class is registered for the type.
   public init(type: StoreType, url: URL? = nil, options: [String: any Sendable]) throws(StoreError) {
     self.init(type: type, url: url)
-    guard let storeClass = PersistentStoreCoordinator.registeredStoreTypes[type] else {
+    guard let storeClass = PersistentStoreCoordinator.storeClass(of: type) else {
       throw PersistentStoreCoordinator.unknownType(self)
     }
     let settings = Dictionary((Self.commonSettings + storeClass.settings).map { ($0.name, $0) }, uniquingKeysWith: { $1 })

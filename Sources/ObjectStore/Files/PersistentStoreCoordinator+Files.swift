@@ -131,7 +131,7 @@ extension PersistentStoreCoordinator {
   }
 
   private static func fileStoreClass(_ description: PersistentStoreDescription, _ operation: StoreOperation) throws -> any FileStore.Type {
-    guard let storeClass = registeredStoreTypes[description.type] else { throw unknownType(description) }
+    guard let storeClass = storeClass(of: description.type) else { throw unknownType(description) }
     guard let fileStoreClass = storeClass as? any FileStore.Type else {
       throw StoreError(.noFiles(type: description.type.rawValue), operation: operation, path: description.url?.path)
     }

@@ -9,17 +9,17 @@ final class ContextQueue: Sendable {
   /// The queue that replaced this one when the context was nested.
   private let joined = AtomicLazyReference<ContextQueue>()
   private static let here = DispatchSpecificKey<ObjectIdentifier>()
-  /// The main thread does not always serve the main queue.
-  private static let main: Bool = {
-    DispatchQueue.main.setSpecific(key: mainHere, value: true)
-    return true
-  }()
   private static let mainHere = DispatchSpecificKey<Bool>()
 
   init(isMain: Bool) {
     self.isMain = isMain
     ownQueue = isMain ? .main : DispatchQueue(label: "CipherData.NSManagedObjectContext")
-    if isMain { _ = Self.main } else { ownQueue.setSpecific(key: Self.here, value: ObjectIdentifier(self)) }
+    if isMain {
+      // The main thread does not always serve the main queue.
+      ownQueue.setSpecific(key: Self.mainHere, value: true)
+    } else {
+      ownQueue.setSpecific(key: Self.here, value: ObjectIdentifier(self))
+    }
   }
 
   /// The queue in effect after joining.

@@ -2,6 +2,7 @@ public import Foundation
 import ObjectContext
 import ObjectModel
 import ObjectStore
+import Synchronization
 
 /// The user info key of a context's query generation.
 public let NSManagedObjectContextQueryGenerationKey = "queryGeneration"
@@ -11,22 +12,22 @@ extension NSNotification.Name {
   /// objects.
   ///
   /// Contexts post a notification only after its name has been accessed.
-  public static var NSManagedObjectContextObjectsDidChange: NSNotification.Name { ContextNotifications.objectsDidChange.wanted }
+  public static var NSManagedObjectContextObjectsDidChange: NSNotification.Name { ContextNotification.objectsDidChange.observableName() }
   /// Posted by a context when a save begins.
-  public static var NSManagedObjectContextWillSave: NSNotification.Name { ContextNotifications.willSave.wanted }
+  public static var NSManagedObjectContextWillSave: NSNotification.Name { ContextNotification.willSave.observableName() }
   /// Posted by a context after a successful save. The user info contains sets of objects.
-  public static var NSManagedObjectContextDidSave: NSNotification.Name { ContextNotifications.didSave.wanted }
+  public static var NSManagedObjectContextDidSave: NSNotification.Name { ContextNotification.didSave.observableName() }
 }
 
 extension NSManagedObjectContext {
   /// Posted after objects changed in memory.
-  public static var didChangeObjectsNotification: NSNotification.Name { ContextNotifications.objectsDidChange.wanted }
+  public static var didChangeObjectsNotification: NSNotification.Name { ContextNotification.objectsDidChange.observableName() }
   /// Posted when a save begins.
-  public static var willSaveObjectsNotification: NSNotification.Name { ContextNotifications.willSave.wanted }
+  public static var willSaveObjectsNotification: NSNotification.Name { ContextNotification.willSave.observableName() }
   /// Posted after a successful save, with objects.
-  public static var didSaveObjectsNotification: NSNotification.Name { ContextNotifications.didSave.wanted }
+  public static var didSaveObjectsNotification: NSNotification.Name { ContextNotification.didSave.observableName() }
   /// Posted after a successful save, with object IDs.
-  public static var didSaveObjectIDsNotification: NSNotification.Name { ContextNotifications.didSaveIDs.wanted }
+  public static var didSaveObjectIDsNotification: NSNotification.Name { ContextNotification.didSaveIDs.observableName() }
 
   /// The user info keys of the contexts' notifications.
   public enum NotificationKey: String, Sendable, CaseIterable {
@@ -59,26 +60,37 @@ extension NSManagedObjectContext {
   }
 }
 
-/// Reposts the notifications of the library's contexts under Core Data's names, once each name has been accessed.
-private final class ContextNotifications: Sendable {
-  static let objectsDidChange = ContextNotifications(
+/// A notification of the library's contexts that is reposted under Core Data's name.
+private struct ContextNotification: Sendable {
+  static let objectsDidChange = ContextNotification(
     "NSObjectsChangedInManagingContextNotification", of: { ManagedObjectContext.didChangeObjectsNotification })
-  static let willSave = ContextNotifications(
+  static let willSave = ContextNotification(
     "NSManagingContextWillSaveChangesNotification", of: { ManagedObjectContext.willSaveObjectsNotification })
-  static let didSave = ContextNotifications(
+  static let didSave = ContextNotification(
     "NSManagingContextDidSaveChangesNotification", of: { ManagedObjectContext.didSaveObjectsNotification })
-  static let didSaveIDs = ContextNotifications(
+  static let didSaveIDs = ContextNotification(
     "NSManagedObjectContextDidSaveObjectIDsNotification", of: { ManagedObjectContext.didSaveObjectIDsNotification })
 
-  /// The name of the notification. Access starts the posting, here and in the library.
-  let wanted: Notification.Name
+  /// The names that are reposted: those that were returned to potential observers.
+  private static let reposted = Mutex<Set<Notification.Name>>([])
 
-  private init(_ text: String, of name: () -> Notification.Name) {
-    let wanted = Notification.Name(text)
-    self.wanted = wanted
-    _ = NotificationCenter.default.addObserver(forName: name(), object: nil, queue: nil) { notification in
+  private let name: Notification.Name
+  private let source: @Sendable () -> Notification.Name
+
+  private init(_ name: String, of source: @escaping @Sendable () -> Notification.Name) {
+    (self.name, self.source) = (Notification.Name(name), source)
+  }
+
+  /// Returns the name to a potential observer. The first call starts reposting, here and in the library.
+  func observableName() -> Notification.Name {
+    Self.reposted.withLock { if $0.insert(name).inserted { repost() } }
+    return name
+  }
+
+  private func repost() {
+    _ = NotificationCenter.default.addObserver(forName: source(), object: nil, queue: nil) { [name] notification in
       guard let context = NSManagedObjectContext.of(notification.object as? ManagedObjectContext) else { return }
-      NotificationCenter.default.post(name: wanted, object: context, userInfo: Self.info(notification, of: context))
+      NotificationCenter.default.post(name: name, object: context, userInfo: Self.info(notification, of: context))
     }
   }
 
