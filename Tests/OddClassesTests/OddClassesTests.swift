@@ -163,14 +163,14 @@ final class OddClassesTests: XCTestCase {
     XCTAssertEqual(request.predicate, try FetchPredicate(format: format, Data()))
     // Names that the query types themselves use.
     let taken = Keywords.all.where {
-      $0._attribute == "a" && $0.fetchExpression == "b" && $0.isIn == "c" && $0.is == "d" && $0.meets == "e" && $0.objectCount == "f"
+      $0._attribute == "a" && $0.fetchExpression == "b" && $0.isIn == "c" && $0.is == "d" && $0.matches == "e" && $0.objectCount == "f"
         && $0.is(Set.self) && $0.isIn([ManagedObjectID]())
     }
     XCTAssertEqual(
       taken.predicate,
       try FetchPredicate(
         format: """
-          _attribute == 'a' AND fetchExpression == 'b' AND isIn == 'c' AND is == 'd' AND meets == 'e' AND objectCount == 'f' \
+          _attribute == 'a' AND fetchExpression == 'b' AND isIn == 'c' AND is == 'd' AND #matches == 'e' AND objectCount == 'f' \
           AND entity == CAST('Set', 'Entity') AND SELF IN {}
           """))
     let plain = String.all.where { $0.plain == nil && $0.extended.name == "x" && $0.extended.is(Below.self) }

@@ -217,7 +217,7 @@ final class CompactionTests: XCTestCase {
       try Data(count: 10_000).write(to: URL(fileURLWithPath: copy))
       let file = try await films.unlock()
       let findings = try await file.findings(.quick)
-      XCTAssertEqual(findings.map(\.kind), [.leftOver])
+      XCTAssertEqual(findings.map(\.kind), [.leftover])
       XCTAssertTrue(findings[0].description.contains("films.store.new"))
       if sweeps {
         let count = try await file.sweepExternalFiles()

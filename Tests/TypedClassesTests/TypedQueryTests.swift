@@ -167,8 +167,8 @@ final class TypedQueryTests: XCTestCase {
     let essential = FetchCondition<Package> { $0.essential == true }
     try assert(Package.all.where(big && !essential), "installedSize > 1000 AND NOT essential == TRUE")
     try assert(Package.all.where(big || essential), "installedSize > 1000 OR essential == TRUE")
-    try assert(Section.all.where { $0.packages.any { $0.meets(big) } }, "SUBQUERY(packages, $x1, $x1.installedSize > 1000).@count > 0")
-    try assert(PackageRelation.all.where { $0.package.meets(big) }, "package.installedSize > 1000")
+    try assert(Section.all.where { $0.packages.any { $0.matches(big) } }, "SUBQUERY(packages, $x1, $x1.installedSize > 1000).@count > 0")
+    try assert(PackageRelation.all.where { $0.package.matches(big) }, "package.installedSize > 1000")
     XCTAssertEqual(try JSONDecoder().decode(FetchCondition<Package>.self, from: JSONEncoder().encode(big)), big)
     let sendable: any Sendable & Hashable = big
     XCTAssertEqual(AnyHashable(sendable), AnyHashable(big))
@@ -177,11 +177,11 @@ final class TypedQueryTests: XCTestCase {
   func testAMovedConditionKeepsItsOwnVariables() throws {
     let tagged = FetchCondition<Package> { package in package.tags.any { $0.name == package.name } }
     try assert(
-      Section.all.where { $0.packages.any { $0.meets(tagged) } },
+      Section.all.where { $0.packages.any { $0.matches(tagged) } },
       "SUBQUERY(packages, $x1, SUBQUERY($x1.tags, $x1_, $x1_.name == $x1.name).@count > 0).@count > 0")
     let parsed = FetchCondition<Package>(try FetchPredicate(format: "TERNARY(essential == TRUE, name, tags[FIRST].name) == SELF.summary"))
     try assert(
-      PackageRelation.all.where { $0.package.meets(parsed) },
+      PackageRelation.all.where { $0.package.matches(parsed) },
       "TERNARY(package.essential == TRUE, package.name, package.tags[FIRST].name) == package.summary")
   }
 

@@ -31,7 +31,7 @@ struct VerifyCommand: AsyncParsableCommand {
       let count = try await file.sweepExternalFiles()
       if count > 0 { Tool.note("Removed \(count) left-over file\(count == 1 ? "" : "s").") }
     } else {
-      for finding in findings where finding.kind == .leftOver { try sink.line("left over: " + TableWriter.printable(finding.description)) }
+      for finding in findings where finding.kind == .leftover { try sink.line("left over: " + TableWriter.printable(finding.description)) }
     }
     if damage.isEmpty { try sink.line("ok") }
     try sink.flush()

@@ -28,7 +28,7 @@ extension FetchField where Value.OperandKind == FetchKind.Number {
   public var magnitude: Self { Self(.function("abs:", [fetchExpression])) }
 }
 
-extension FetchField where Value.OperandKind == FetchKind.Instant {
+extension FetchField where Value.OperandKind == FetchKind.Date {
   /// Returns the date a number of seconds later.
   public static func + <Other: FetchOperand>(left: Self, right: Other) -> Self where Other.OperandKind == FetchKind.Number {
     Self(.function("add:to:", [left.fetchExpression, right.fetchExpression]))
@@ -38,7 +38,7 @@ extension FetchField where Value.OperandKind == FetchKind.Instant {
     Self(.function("from:subtract:", [left.fetchExpression, right.fetchExpression]))
   }
   /// Returns the number of seconds from another date to this one.
-  public func seconds<Other: FetchOperand>(since other: Other) -> FetchField<Double, Double?> where Other.OperandKind == FetchKind.Instant {
+  public func seconds<Other: FetchOperand>(since other: Other) -> FetchField<Double, Double?> where Other.OperandKind == FetchKind.Date {
     FetchField<Double, Double?>(.function("from:subtract:", [fetchExpression, other.fetchExpression]))
   }
 }

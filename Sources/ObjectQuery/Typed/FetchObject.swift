@@ -42,7 +42,7 @@ public struct FetchObject<FetchedClass, Reach: FetchReach>: Sendable {
   public func relevance(to query: String) -> FetchField<Double, Double> { relevance(to: TextQuery(typed: query)) }
 
   /// Returns a condition that the object matches a stored condition.
-  public func meets(_ condition: FetchCondition<FetchedClass>) -> FetchPredicate { condition.predicate.moved(to: fetchExpression) }
+  public func matches(_ condition: FetchCondition<FetchedClass>) -> FetchPredicate { condition.predicate.moved(to: fetchExpression) }
 }
 
 /// The nesting depth of the current closure of a typed query. It numbers the variables, so that inner closures use different ones.

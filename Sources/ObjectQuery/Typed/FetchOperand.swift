@@ -7,9 +7,9 @@ public enum FetchKind {
   /// Strings and URLs.
   public enum Text {}
   /// Dates.
-  public enum Instant {}
+  public enum Date {}
   /// Booleans.
-  public enum Flag {}
+  public enum Boolean {}
   /// Binary data.
   public enum Bytes {}
   /// UUIDs.
@@ -62,7 +62,7 @@ extension Float: FetchValue {}
 extension Decimal: FetchValue {}
 extension Bool: FetchValue {
   /// Booleans.
-  public typealias OperandKind = FetchKind.Flag
+  public typealias OperandKind = FetchKind.Boolean
 }
 extension String: FetchValue {
   /// Strings and URLs.
@@ -74,7 +74,7 @@ extension URL: FetchValue {
 }
 extension Date: FetchValue {
   /// Dates.
-  public typealias OperandKind = FetchKind.Instant
+  public typealias OperandKind = FetchKind.Date
 }
 extension Data: FetchValue {
   /// Binary data.

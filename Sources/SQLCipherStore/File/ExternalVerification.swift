@@ -35,9 +35,9 @@ struct ExternalVerification {
     let (files, foreign) = try folder.names()
     let known = Set(try ids.map { try folder.keys.name($0) })
     for name in files.subtracting(known).sorted() {
-      findings.append(StoreFinding(.leftOver, "the file \(name) in \(folder.path) belongs to no value; sweeping removes it"))
+      findings.append(StoreFinding(.leftover, "the file \(name) in \(folder.path) belongs to no value; sweeping removes it"))
     }
-    for name in foreign { findings.append(StoreFinding(.leftOver, "“\(name)” in \(folder.path) does not belong to the store")) }
+    for name in foreign { findings.append(StoreFinding(.leftover, "“\(name)” in \(folder.path) does not belong to the store")) }
   }
 
   private mutating func record(_ damage: String) { findings.append(StoreFinding(.damage, damage)) }

@@ -119,7 +119,7 @@ extension SQLCipherStoreFile {
     defer { connection.close() }
     return try connection.readTransaction {
       let copy = StoreFile.rotationPath(for: connection.databasePath)
-      return StoreFile.exists(copy) ? [StoreFinding(.leftOver, "\(copy) is a copy that was not finished; sweeping removes it")] : []
+      return StoreFile.exists(copy) ? [StoreFinding(.leftover, "\(copy) is a copy that was not finished; sweeping removes it")] : []
     }
   }
 

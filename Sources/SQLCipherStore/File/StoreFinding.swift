@@ -4,7 +4,7 @@
 /// let file = try await SQLCipherStoreFile.unlock(at: url, key: key)
 /// let findings = try await file.findings(.quick)
 /// if findings.contains(where: { $0.kind == .damage }) { print("restore a backup") }
-/// if findings.contains(where: { $0.kind == .leftOver }) { try await file.sweepExternalFiles() }
+/// if findings.contains(where: { $0.kind == .leftover }) { try await file.sweepExternalFiles() }
 /// ```
 public struct StoreFinding: Sendable, Hashable, CustomStringConvertible {
   /// The severity of a finding.
@@ -13,7 +13,7 @@ public struct StoreFinding: Sendable, Hashable, CustomStringConvertible {
     case damage
     /// A file next to the store is not referenced, such as that of a large value whose process was killed during a save. The store is
     /// intact. ``SQLCipherStoreFile/sweepExternalFiles()`` and the next opening for writing remove such files.
-    case leftOver
+    case leftover
   }
 
   /// The severity.
