@@ -113,7 +113,7 @@ extension SQLCipherIncrementalStore {
           path: path, pool: pool, statements: StoreStatements(schema), trace: StatementTrace(observer: description.sqlObserver),
           marks: marks,
           watch: watch, externals: externals, retention: options.isReadOnly ? .unlimited : description.historyRetention)
-        if record.format == MetadataTable.formatVersionWithHistory {
+        if MetadataTable.hasHistory(format: record.format) {
           try pool.withWriter { connection in
             try connection.readTransaction {
               try engine.history.adopt(ReadTransaction(connection: connection), model: schema.model, path: path)

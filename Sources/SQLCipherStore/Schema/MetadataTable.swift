@@ -48,6 +48,8 @@ enum MetadataTable {
   /// The format version of a file with a history. Libraries that would write without recording history reject it. This library rejects
   /// files of greater versions.
   static let formatVersionWithHistory = 3
+  /// Returns whether files of a format version have a history.
+  static func hasHistory(format: Int?) -> Bool { (format ?? 0) >= formatVersionWithHistory }
   /// Returns the inputs that determine the layout and the indexes of a model and the entities in the store.
   static func layoutBasis(model: CompiledModel, entityNumbers: [Int]) -> String {
     let numbers = entityNumbers.count == model.entities.count ? "all" : entityNumbers.map(String.init).joined(separator: ",")
@@ -224,7 +226,7 @@ enum MetadataTable {
   /// Returns whether the database is a store with a history; `false` for a foreign database. Temporary read errors are thrown.
   static func hasHistory(_ connection: Connection) throws -> Bool {
     do {
-      return try formatOnly(connection) == formatVersionWithHistory
+      return hasHistory(format: try formatOnly(connection))
     } catch let error as StoreAccessError {
       if [.io, .outOfMemory, .busy, .diskFull].contains(StoreError(error).code) { throw error }
       return false
@@ -235,7 +237,7 @@ enum MetadataTable {
 
   /// Reads the history's settings, or returns `nil` if there is no history.
   static func readHistory(_ connection: Connection, path: String) throws -> HistorySettings? {
-    guard try formatOnly(connection) == formatVersionWithHistory else { return nil }
+    guard hasHistory(format: try formatOnly(connection)) else { return nil }
     let statement = try connection.statement(.settings)
     defer { statement.reset() }
     guard try statement.step(), !statement.isNull(0) else { throw StoreError(.unreadableMetadata, operation: .open, path: path) }
