@@ -17,7 +17,7 @@ let package = Package(
     // The data generator and the checksums, which both sides use.
     .target(name: "BenchmarkData"),
     // A good hand-written C program: the limit for comparison.
-    .target(name: "RawFloor", dependencies: ["BenchmarkData", "SystemSQLCipher"]),
+    .target(name: "RawSQLCipher", dependencies: ["BenchmarkData", "SystemSQLCipher"]),
     // The generated classes of both models, each in a module of its own, as users have them.
     .target(
       name: "LibraryClasses", dependencies: [.product(name: "CipherData", package: "CipherData")], swiftSettings: strict,
@@ -28,7 +28,7 @@ let package = Package(
     .executableTarget(
       name: "benchmark",
       dependencies: [
-        "BenchmarkData", "RawFloor", "LibraryClasses", "ArchiveClasses", .product(name: "CipherData", package: "CipherData"),
+        "BenchmarkData", "RawSQLCipher", "LibraryClasses", "ArchiveClasses", .product(name: "CipherData", package: "CipherData"),
         .product(name: "_AllocationCounter", package: "CipherData"),
       ], swiftSettings: strict),
   ]

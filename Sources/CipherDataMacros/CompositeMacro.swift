@@ -10,17 +10,17 @@
       of node: AttributeSyntax, providingMembersOf declaration: some DeclGroupSyntax, conformingTo protocols: [TypeSyntax],
       in context: some MacroExpansionContext
     ) throws -> [DeclSyntax] {
-      let shape: EntityShape
+      let shape: ParsedEntity
       let options: TypeOptions
       do {
-        shape = try EntityShape(composite: declaration, mark: node)
+        shape = try ParsedEntity(composite: declaration, mark: node)
         options = try TypeOptions(node, typeName: shape.typeName)
-      } catch let mistake as Mistake { throw DiagnosticsError(diagnostics: [mistake.diagnostic]) }
-      for mistake in shape.mistakes { context.diagnose(mistake.diagnostic) }
+      } catch let macroError as MacroError { throw DiagnosticsError(diagnostics: [macroError.diagnostic]) }
+      for macroError in shape.errors { context.diagnose(macroError.diagnostic) }
       return (shape.hasInitializer ? [] : [initializer(of: shape)]) + slots(of: shape) + described(shape, options)
     }
 
-    private static func initializer(of shape: EntityShape) -> DeclSyntax {
+    private static func initializer(of shape: ParsedEntity) -> DeclSyntax {
       let parameters = shape.properties.map { property in
         let initial = property.initial ?? (property.isOptional ? "nil" : nil)
         return "\(property.identifier): \(property.declaredType)\(initial.map { " = \($0)" } ?? "")"
@@ -34,7 +34,7 @@
         """
     }
 
-    private static func slots(of shape: EntityShape) -> [DeclSyntax] {
+    private static func slots(of shape: ParsedEntity) -> [DeclSyntax] {
       let reads = shape.properties.map {
         "self.\($0.identifier) = \(EntityPropertyMacro.read($0, at: "slot + \($0.place)", of: "object"))"
       }
@@ -67,7 +67,7 @@
       ]
     }
 
-    private static func described(_ shape: EntityShape, _ options: TypeOptions) -> [DeclSyntax] {
+    private static func described(_ shape: ParsedEntity, _ options: TypeOptions) -> [DeclSyntax] {
       let lines = shape.properties.map(\.declaration).map { "declaration.\($0)" }.joined(separator: "\n  ")
       let composites = shape.properties.compactMap { if case .composite = $0.kind { "\($0.type).self" } else { nil } }
       let paths = shape.properties.map { property in
@@ -104,7 +104,7 @@
       conformingTo protocols: [TypeSyntax], in context: some MacroExpansionContext
     ) throws -> [ExtensionDeclSyntax] {
       // Conformances that the struct declares itself are not requested.
-      guard !protocols.isEmpty, (try? EntityShape(composite: declaration, mark: node)) != nil else { return [] }
+      guard !protocols.isEmpty, (try? ParsedEntity(composite: declaration, mark: node)) != nil else { return [] }
       let names = protocols.map(\.trimmedDescription).joined(separator: ", ")
       return [try ExtensionDeclSyntax("nonisolated extension \(type.trimmed): \(raw: names) {}")]
     }

@@ -11,12 +11,12 @@
     ) throws -> ExprSyntax {
       let closure = node.trailingClosure ?? node.arguments.first?.expression.as(ClosureExprSyntax.self)
       do {
-        guard let closure else { throw Mistake(at: node, "#FetchCondition requires a closure literal with one expression") }
+        guard let closure else { throw MacroError(at: node, "#FetchCondition requires a closure literal with one expression") }
         var translator = ConditionTranslator()
         let body = try translator.closure(closure, named: "_object")
         let type = node.genericArgumentClause.map { "FetchCondition\($0.trimmedDescription)" } ?? "FetchCondition"
         return "\(raw: type)\(raw: body)"
-      } catch let mistake as Mistake { throw DiagnosticsError(diagnostics: [mistake.diagnostic]) }
+      } catch let macroError as MacroError { throw DiagnosticsError(diagnostics: [macroError.diagnostic]) }
     }
   }
 
@@ -39,14 +39,14 @@
     /// - Parameter name: The name of the object in the result.
     mutating func closure(_ closure: ClosureExprSyntax, named name: String) throws -> String {
       guard closure.statements.count == 1, let statement = closure.statements.first else {
-        throw Mistake(at: closure, "write one expression; combine several conditions with &&")
+        throw MacroError(at: closure, "write one expression; combine several conditions with &&")
       }
       if statement.item.is(DeclSyntax.self) {
-        throw Mistake(at: statement, "declare it before the condition, which can use values of the surrounding code")
+        throw MacroError(at: statement, "declare it before the condition, which can use values of the surrounding code")
       }
       let returned = statement.item.as(ReturnStmtSyntax.self)?.expression
       guard let expression = returned ?? statement.item.as(ExprSyntax.self) else {
-        throw Mistake(at: statement, "a condition cannot contain statements; write one expression with && and ||")
+        throw MacroError(at: statement, "a condition cannot contain statements; write one expression with && and ||")
       }
       let outer = (objects, lines)
       defer { (objects, lines) = outer }
@@ -64,7 +64,7 @@
       if let list = clause.as(ClosureParameterClauseSyntax.self)?.parameters, list.count == 1, let parameter = list.first {
         return (parameter.secondName ?? parameter.firstName).text
       }
-      throw Mistake(at: closure, "the closure must have one parameter, the object")
+      throw MacroError(at: closure, "the closure must have one parameter, the object")
     }
 
     // MARK: Conditions
@@ -110,10 +110,10 @@
       }
       if let test = expression.as(IsExprSyntax.self) { return "\(try value(test.expression)).is(\(test.type.trimmedDescription).self)" }
       if expression.is(TernaryExprSyntax.self) {
-        throw Mistake(at: expression, "a condition cannot contain ?:; combine two conditions with || and &&")
+        throw MacroError(at: expression, "a condition cannot contain ?:; combine two conditions with || and &&")
       }
-      if expression.is(AsExprSyntax.self) { throw Mistake(at: expression, "a condition cannot cast objects; fetch objects of that class") }
-      throw Mistake(at: expression, "a store cannot evaluate this; \(Self.advice)")
+      if expression.is(AsExprSyntax.self) { throw MacroError(at: expression, "a condition cannot cast objects; fetch objects of that class") }
+      throw MacroError(at: expression, "a store cannot evaluate this; \(Self.advice)")
     }
 
     private static let advice = "compare properties with values, or use a typed closure: Book.all.where { $0[\\.title].like(\"*sea*\") }"
@@ -122,7 +122,7 @@
     private static let ownMembers: Set<String> = ["count", "isEmpty", "first", "last", "rawValue"]
 
     private mutating func member(_ access: MemberAccessExprSyntax) throws -> String {
-      guard let base = access.base else { throw Mistake(at: access, "a store cannot evaluate this; \(Self.advice)") }
+      guard let base = access.base else { throw MacroError(at: access, "a store cannot evaluate this; \(Self.advice)") }
       let name = access.declName.baseName.text
       let object = try value(base)
       if Self.ownMembers.contains(name), !isObject(base) { return "\(object).\(name)" }
@@ -146,25 +146,25 @@
     private mutating func call(_ call: FunctionCallExprSyntax) throws -> String {
       guard let access = call.calledExpression.as(MemberAccessExprSyntax.self), let base = access.base,
         call.additionalTrailingClosures.isEmpty
-      else { throw Mistake(at: call, "a store cannot call functions; \(Self.advice)") }
+      else { throw MacroError(at: call, "a store cannot call functions; \(Self.advice)") }
       let name = access.declName.baseName.text
       guard mentionsObject(base) else {
         // A list or range captured from the surrounding code.
         guard name == "contains", call.trailingClosure == nil, call.arguments.count == 1, let argument = call.arguments.first,
           argument.label == nil
-        else { throw Mistake(at: call, "on values of the surrounding code, only contains(_:) is supported; \(Self.advice)") }
+        else { throw MacroError(at: call, "on values of the surrounding code, only contains(_:) is supported; \(Self.advice)") }
         return "\(base.trimmedDescription).contains(\(try value(argument.expression)))"
       }
       if let closure = call.trailingClosure ?? call.arguments.first?.expression.as(ClosureExprSyntax.self) {
         let label = call.trailingClosure == nil ? "\(name)(\(call.arguments.first?.label?.text ?? "_"):)" : name
         guard let own = Self.memberCalls[label], call.arguments.count == (call.trailingClosure == nil ? 1 : 0) else {
-          throw Mistake(at: access.declName, "on members, only contains, allSatisfy and filter are supported, not \(name)")
+          throw MacroError(at: access.declName, "on members, only contains, allSatisfy and filter are supported, not \(name)")
         }
         return "\(try value(base)).\(own) \(try self.closure(closure, named: "_member\(objects.count)"))"
       }
       let labels = call.arguments.map { ($0.label?.text ?? "_") + ":" }.joined()
       guard let own = Self.calls["\(name)(\(labels))"] else {
-        throw Mistake(at: access.declName, "a store cannot evaluate \(name)(\(labels)); \(Self.advice)")
+        throw MacroError(at: access.declName, "a store cannot evaluate \(name)(\(labels)); \(Self.advice)")
       }
       var arguments: [String] = []
       for argument in call.arguments { arguments.append(try value(argument.expression)) }
@@ -186,15 +186,15 @@
     }
 
     private mutating func operation(_ infix: InfixOperatorExprSyntax) throws -> String {
-      guard let name = Self.name(of: infix) else { throw Mistake(at: infix.operator, "a condition cannot change anything") }
+      guard let name = Self.name(of: infix) else { throw MacroError(at: infix.operator, "a condition cannot change anything") }
       if name == "&&" || name == "||" {
-        throw Mistake(at: infix.operator, "a store cannot compare conditions; combine them with && and ||")
+        throw MacroError(at: infix.operator, "a store cannot compare conditions; combine them with && and ||")
       }
-      guard Self.operators.contains(name) else { throw Mistake(at: infix.operator, "a store has no operator \(name)") }
+      guard Self.operators.contains(name) else { throw MacroError(at: infix.operator, "a store has no operator \(name)") }
       let (left, right) = (try value(infix.leftOperand), try value(infix.rightOperand))
       if mentionsObject(infix.leftOperand) { return "(\(left) \(name) \(right))" }
       guard let mirrored = Self.mirrored[name] else {
-        throw Mistake(at: infix.leftOperand, "the left side of \(name) must be a property; \(Self.advice)")
+        throw MacroError(at: infix.leftOperand, "the left side of \(name) must be a property; \(Self.advice)")
       }
       return "(\(right) \(mirrored) \(left))"
     }

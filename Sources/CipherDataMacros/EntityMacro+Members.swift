@@ -2,7 +2,7 @@
   import SwiftSyntax
   import SwiftSyntaxBuilder
 
-  extension EntityShape {
+  extension ParsedEntity {
     /// Returns the start of the class's own slots or to-many relationships, followed by a plus sign; empty for a class without a
     /// superentity.
     func base(_ part: String) -> String { superclass.map { "\($0).\(Self.layoutName($0)).\(part) + " } ?? "" }
@@ -75,10 +75,10 @@
 
     /// The overrides that call the class's validation functions; empty if no attribute has one.
     var rules: [DeclSyntax] {
-      let ruled = properties.filter { $0.options.contains("validated") }
-      guard !ruled.isEmpty else { return [] }
-      let names = ruled.map { "\"\($0.name)\"" }.joined(separator: ", ")
-      let cases = ruled.map { property in
+      let validated = properties.filter { $0.options.contains("validated") }
+      guard !validated.isEmpty else { return [] }
+      let names = validated.map { "\"\($0.name)\"" }.joined(separator: ", ")
+      let cases = validated.map { property in
         let function = property.isOptional ? "validateOptional" : "validate"
         return "case \"\(property.name)\": try \(function)(&value, forKey: key, by: validate\(Self.capitalized(property.name)))"
       }

@@ -10,19 +10,19 @@
       of node: AttributeSyntax, providingMembersOf declaration: some DeclGroupSyntax, conformingTo protocols: [TypeSyntax],
       in context: some MacroExpansionContext
     ) throws -> [DeclSyntax] {
-      let shape: EntityShape
+      let shape: ParsedEntity
       let options: TypeOptions
       do {
-        shape = try EntityShape(entity: declaration, mark: node)
+        shape = try ParsedEntity(entity: declaration, mark: node)
         options = try TypeOptions(node, typeName: shape.typeName)
-      } catch let mistake as Mistake { throw DiagnosticsError(diagnostics: [mistake.diagnostic]) }
-      for mistake in shape.mistakes + options.mistakes(in: shape) + ruleMistakes(of: shape, at: node) {
-        context.diagnose(mistake.diagnostic)
+      } catch let macroError as MacroError { throw DiagnosticsError(diagnostics: [macroError.diagnostic]) }
+      for macroError in shape.errors + options.errors(in: shape) + ruleErrors(of: shape, at: node) {
+        context.diagnose(macroError.diagnostic)
       }
       return described(shape, options) + shape.mutators + shape.streams + shape.rules
     }
 
-    private static func described(_ shape: EntityShape, _ options: TypeOptions) -> [DeclSyntax] {
+    private static func described(_ shape: ParsedEntity, _ options: TypeOptions) -> [DeclSyntax] {
       let (access, superclass, name) = (shape.access, shape.superclass, options.name)
       let head =
         (["\(name)", "class: \"\(shape.typeName)\"", "superclass: \(superclass.map { "\($0).self" } ?? "nil")"] + options.arguments)
@@ -31,11 +31,11 @@
       let others = shape.properties.filter { !$0.isAttribute }.map { "\($0.type).self" }
       let related = (superclass.map { ["\($0).self"] } ?? []) + others
       let composites = shape.properties.compactMap { if case .composite = $0.kind { "\($0.type).self" } else { nil } }
-      let layout = superclass.map { "after: \($0).\(EntityShape.layoutName($0)), " } ?? ""
+      let layout = superclass.map { "after: \($0).\(ParsedEntity.layoutName($0)), " } ?? ""
       return [
         """
         /// Where the properties of classes below begin.
-        \(raw: access)nonisolated static var \(raw: EntityShape.layoutName(shape.typeName)): EntityLayout {
+        \(raw: access)nonisolated static var \(raw: ParsedEntity.layoutName(shape.typeName)): EntityLayout {
           EntityLayout(\(raw: layout)slots: \(raw: shape.slotCount), toMany: \(raw: shape.toManyCount))
         }
         """,
@@ -62,13 +62,13 @@
         """
         /// Adds the properties to a table.
         \(raw: member(access, superclass))func addKeyPaths(to names: inout KeyPathNames) {
-          \(raw: EntityShape.pathsName(shape.typeName))(of: \(raw: shape.typeName).self, to: &names)
+          \(raw: ParsedEntity.pathsName(shape.typeName))(of: \(raw: shape.typeName).self, to: &names)
           names.addIdentity(\\\(raw: shape.typeName).id, \\\(raw: shape.typeName)?.?.id)
         }
         """,
         """
         /// Adds the properties of the class to a table, as those of a class below.
-        \(raw: access)nonisolated static func \(raw: EntityShape.pathsName(shape.typeName))<Object: \(raw: shape.typeName)>(
+        \(raw: access)nonisolated static func \(raw: ParsedEntity.pathsName(shape.typeName))<Object: \(raw: shape.typeName)>(
           of type: Object.Type, to names: inout KeyPathNames
         ) {
           \(raw: paths(of: shape).joined(separator: "\n  "))
@@ -77,10 +77,10 @@
       ]
     }
 
-    private static func paths(of shape: EntityShape) -> [String] {
+    private static func paths(of shape: ParsedEntity) -> [String] {
       let lines: [String]
       if let superclass = shape.superclass {
-        lines = ["\(superclass).\(EntityShape.pathsName(superclass))(of: type, to: &names)"]
+        lines = ["\(superclass).\(ParsedEntity.pathsName(superclass))(of: type, to: &names)"]
       } else {
         lines = ["names.add(\\Object.objectID, \\Object?.?.objectID, \"objectID\")"]
       }
@@ -96,11 +96,11 @@
       "\(access)nonisolated \(superclass == nil ? "" : "override ")class "
     }
 
-    private static func ruleMistakes(of shape: EntityShape, at node: AttributeSyntax) -> [Mistake] {
-      let ruled = shape.properties.filter { $0.options.contains("validated") }
-      guard let first = ruled.first, !shape.memberNames.isDisjoint(with: ["validateValue", "keysWithCustomValidation"]) else { return [] }
+    private static func ruleErrors(of shape: ParsedEntity, at node: AttributeSyntax) -> [MacroError] {
+      let validated = shape.properties.filter { $0.options.contains("validated") }
+      guard let first = validated.first, !shape.memberNames.isDisjoint(with: ["validateValue", "keysWithCustomValidation"]) else { return [] }
       return [
-        Mistake(
+        MacroError(
           at: node,
           "the class overrides validation: instead of .validated, call validate(&value, forKey: \"\(first.name)\", by:) in its validateValue(_:forKey:)"
         )
@@ -114,12 +114,12 @@
       in context: some MacroExpansionContext
     ) throws -> [AttributeSyntax] {
       // Errors are reported by the expansion of members.
-      guard let variable = member.as(VariableDeclSyntax.self), !PropertyShape.marks(of: variable).isEmpty,
+      guard let variable = member.as(VariableDeclSyntax.self), !ParsedProperty.marks(of: variable).isEmpty,
         let identifier = variable.bindings.first?.pattern.as(IdentifierPatternSyntax.self)?.identifier.text,
-        let shape = try? EntityShape(entity: declaration, mark: node),
+        let shape = try? ParsedEntity(entity: declaration, mark: node),
         let property = shape.properties.first(where: { $0.identifier == identifier })
       else { return [] }
-      let layout = shape.superclass.map { "\($0).\(EntityShape.layoutName($0))" } ?? "nil"
+      let layout = shape.superclass.map { "\($0).\(ParsedEntity.layoutName($0))" } ?? "nil"
       return ["@EntityProperty(\(raw: layout), \(raw: property.place))"]
     }
 
@@ -128,13 +128,13 @@
       conformingTo protocols: [TypeSyntax], in context: some MacroExpansionContext
     ) throws -> [ExtensionDeclSyntax] {
       // A subclass inherits the conformances.
-      guard let shape = try? EntityShape(entity: declaration, mark: node), shape.superclass == nil else { return [] }
+      guard let shape = try? ParsedEntity(entity: declaration, mark: node), shape.superclass == nil else { return [] }
       let head = "nonisolated extension \(type.trimmed): EntityClass, TypedManagedObject, FetchKeyPathNaming, Identifiable"
       return [try ExtensionDeclSyntax("\(raw: head) {}")]
     }
   }
 
-  extension PropertyShape {
+  extension ParsedProperty {
     /// The property as a call that creates its description.
     var declaration: String {
       let more = arguments.isEmpty ? "" : ", " + arguments.joined(separator: ", ")

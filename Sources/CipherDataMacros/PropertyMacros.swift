@@ -11,7 +11,7 @@
     ) throws -> [DeclSyntax] {
       let mark = node.attributeName.trimmedDescription
       guard declaration.is(VariableDeclSyntax.self) else {
-        throw DiagnosticsError(diagnostics: [Mistake(at: node, "@\(mark) is for properties").diagnostic])
+        throw DiagnosticsError(diagnostics: [MacroError(at: node, "@\(mark) is for properties").diagnostic])
       }
       // Outside of a type of the model, the attribute would have no effect.
       let owner = context.lexicalContext.first
@@ -23,7 +23,7 @@
       guard isModel else {
         let advice =
           "@\(mark) is for properties of a class with @Entity" + (mark.hasSuffix("Attribute") ? ", or of a struct with @Composite" : "")
-        throw DiagnosticsError(diagnostics: [Mistake(at: node, advice).diagnostic])
+        throw DiagnosticsError(diagnostics: [MacroError(at: node, advice).diagnostic])
       }
       return []
     }
@@ -37,13 +37,13 @@
       // Errors in the property are reported with the class.
       guard let variable = declaration.as(VariableDeclSyntax.self), case .argumentList(let list)? = node.arguments, list.count == 2,
         let layout = list.first?.expression.trimmedDescription, let index = list.last?.expression.trimmedDescription,
-        let property = try? PropertyShape(variable)
+        let property = try? ParsedProperty(variable)
       else { return [] }
       let base = layout == "nil" ? "" : "\(layout).\(property.isToMany ? "toMany" : "slots") + "
       return accessors(of: property, at: base + index).map { "\(raw: $0)" }
     }
 
-    private static func accessors(of property: PropertyShape, at place: String) -> [String] {
+    private static func accessors(of property: ParsedProperty, at place: String) -> [String] {
       let get = read(property, at: place)
       if property.isReadOnly { return ["get { \(get) }"] }
       return ["get { \(get) }", "set { \(write("newValue", property, at: place)) }"]
@@ -52,7 +52,7 @@
     /// Returns an expression that reads a property.
     ///
     /// - Parameter object: An expression for the object.
-    static func read(_ property: PropertyShape, at place: String, of object: String = "self") -> String {
+    static func read(_ property: ParsedProperty, at place: String, of object: String = "self") -> String {
       let arguments = "at: \(place), of: \(object)"
       let call =
         switch property.kind {
@@ -69,7 +69,7 @@
       return "GeneratedCode.\(call)"
     }
 
-    private static func write(_ value: String, _ property: PropertyShape, at place: String) -> String {
+    private static func write(_ value: String, _ property: ParsedProperty, at place: String) -> String {
       let (function, value) =
         switch property.kind {
         case .value, .fetched: ("setOptionalValue", value)
@@ -82,7 +82,7 @@
     }
 
     /// Returns a statement that writes a part of a composite.
-    static func writePart(_ value: String, _ property: PropertyShape, at place: String) -> String {
+    static func writePart(_ value: String, _ property: ParsedProperty, at place: String) -> String {
       let function =
         switch property.kind {
         case .composite: "setComposite"

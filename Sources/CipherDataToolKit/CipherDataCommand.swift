@@ -26,9 +26,9 @@ extension Tool {
       print(message, to: status == .success ? STDOUT_FILENO : STDERR_FILENO)
       return status == .success ? 0 : ExitStatus.usage.rawValue
     } catch {
-      let ending = Ending(error)
-      print("cipherdata: \(ending.message)", to: STDERR_FILENO)
-      return ending.status.rawValue
+      let exitReport = ExitReport(error)
+      print("cipherdata: \(exitReport.message)", to: STDERR_FILENO)
+      return exitReport.status.rawValue
     }
   }
 
@@ -50,9 +50,9 @@ extension Tool {
       try Descriptors.check(path: nil)
       return nil
     } catch {
-      let ending = Ending(error)
-      print("cipherdata: \(ending.message)", to: STDERR_FILENO)
-      return ending.status.rawValue
+      let exitReport = ExitReport(error)
+      print("cipherdata: \(exitReport.message)", to: STDERR_FILENO)
+      return exitReport.status.rawValue
     }
   }
 }

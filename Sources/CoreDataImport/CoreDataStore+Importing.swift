@@ -62,8 +62,8 @@ extension CoreDataStore {
   }
 
   private static func checkIsFree(_ target: URL) throws {
-    for path in [target.path, target.path + ".keys"] where try StoreError.mapping({ try StoreFile.isThere(path, operation: .import) }) {
-      throw StoreError(.newPlaceTaken, operation: .import, path: path)
+    for path in [target.path, target.path + ".keys"] where try StoreError.mapping({ try StoreFile.exists(path, operation: .import) }) {
+      throw StoreError(.destinationExists, operation: .import, path: path)
     }
   }
 

@@ -150,7 +150,7 @@ extension SQLCipherStoreFile {
   /// Reads the row of the metadata table.
   static func record(_ connection: Connection, operation: StoreOperation) throws -> StoreRecord {
     guard let record = try MetadataTable.read(connection, path: connection.path) else {
-      throw StoreError(.holdsNoStore(.never), operation: operation, path: connection.path)
+      throw StoreError(.notAStore(.never), operation: operation, path: connection.path)
     }
     return record
   }

@@ -15,7 +15,7 @@ extension SQLCipherIncrementalStore {
     let path = path
     let keyring = try await StoreError.mapping { () async throws -> StoreKeyring in
       try StoreReplacement.finish(path)
-      if try StoreFile.isThere(path, operation: .open) {
+      if try StoreFile.exists(path, operation: .open) {
         if let keyring = description.key?.unlockedKeyring(for: path) { return keyring }
         return try await StoreKeyring.unlock(storePath: path, key: description.key, workLimit: description.keyWork, isFinished: true)
       }
@@ -180,7 +180,7 @@ extension SQLCipherIncrementalStore {
       return (record, hashes, layout)
     }
     if configuration.description.isReadOnly {
-      throw StoreError(.holdsNoStore(.emptyAndReadOnly), operation: .open, path: path)
+      throw StoreError(.notAStore(.emptyAndReadOnly), operation: .open, path: path)
     }
     return try WriteTransaction.run(on: connection, []) { transaction in
       // Another process may have created the tables first.

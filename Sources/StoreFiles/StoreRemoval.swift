@@ -13,7 +13,7 @@ package enum StoreRemoval {
   package static func destroy(_ storePath: String, lock: DatabaseLocking) throws {
     let path = try StoreFile.absolutePath(storePath)
     func checkExistence(_ names: [String]) throws {
-      guard try names.contains(where: { try StoreFile.isThere($0, operation: .destroy) }) else {
+      guard try names.contains(where: { try StoreFile.exists($0, operation: .destroy) }) else {
         throw StoreAccessError(.noSuchFile, path: path, operation: .destroy)
       }
     }

@@ -43,9 +43,9 @@ package enum StoreReplacement {
       try KeyFileStorage.withLock(for: KeyFileStorage.path(for: path)) {
         // Another process may have been killed during its replacement while this one copied.
         try finishLocked(path, lock: lock)
-        let isFree = try StoreRemoval.names(of: path).allSatisfy { try !StoreFile.isThere($0, operation: .replace) }
+        let isFree = try StoreRemoval.names(of: path).allSatisfy { try !StoreFile.exists($0, operation: .replace) }
         if requiresUnusedPath {
-          for name in [path, KeyFileStorage.path(for: path)] where try StoreFile.isThere(name, operation: .create) {
+          for name in [path, KeyFileStorage.path(for: path)] where try StoreFile.exists(name, operation: .create) {
             throw StoreAccessError(.fileExists, path: name, operation: .create)
           }
         }

@@ -74,11 +74,11 @@ func generator(of url: URL, name: String?, _ options: CodeGenerationOptions) -> 
 }
 
 /// Reports likely mistakes in a model file. Errors of reading the file are reported where the model is read.
-func tellFindings(in url: URL, areMistakes: Bool) {
+func printFindings(in url: URL, areErrors: Bool) {
   guard let findings = try? ModelFileLint.findings(inModelAt: url), !findings.isEmpty else { return }
-  let kind = areMistakes ? "error" : "warning"
-  let lines = findings.map { "\($0.location): \(kind): \(areMistakes ? $0.problem : $0.reason)" }.joined(separator: "\n")
-  if areMistakes { fail(lines, 65) } else { say(lines) }
+  let kind = areErrors ? "error" : "warning"
+  let lines = findings.map { "\($0.location): \(kind): \(areErrors ? $0.problem : $0.reason)" }.joined(separator: "\n")
+  if areErrors { fail(lines, 65) } else { say(lines) }
 }
 
 /// Returns the generators for the models of a configuration file.
@@ -100,7 +100,7 @@ func generators(_ file: String, package: String, _ arguments: Arguments) -> [(fi
     }
     var options = model.options
     options.moduleName = options.moduleName ?? arguments.options.moduleName
-    tellFindings(in: url, areMistakes: model.isStrict)
+    printFindings(in: url, areErrors: model.isStrict)
     return (url, generator(of: url, name: model.name, options))
   }
 }
@@ -112,7 +112,7 @@ if let configuration = arguments.configuration, let package = arguments.package 
   made = generators(configuration, package: package, arguments)
 } else {
   let url = URL(fileURLWithPath: arguments.model ?? "")
-  tellFindings(in: url, areMistakes: false)
+  printFindings(in: url, areErrors: false)
   made = [(url, generator(of: url, name: arguments.name, arguments.options))]
 }
 do {

@@ -74,7 +74,7 @@ final class ClassSourceTests: XCTestCase {
     XCTAssertEqual(EntityClassSource(ManagedObjectModel()).text, "")
   }
 
-  func testMistakesAndWarningsOfAModelHaveTheFormThatBuildSystemsRead() throws {
+  func testErrorsAndWarningsOfAModelHaveTheFormatOfCompilers() throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("cipherdata-classes-\(UUID().uuidString).xcdatamodel")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
     defer { try? FileManager.default.removeItem(at: folder) }

@@ -89,7 +89,7 @@ final class EmissionTests: XCTestCase {
     XCTAssertFalse(written.contains("managedValue("), written)
   }
 
-  func testConditionalMistakesAreErrorsWhereTheConditionHolds() throws {
+  func testConditionalErrorsAreReportedIfTheConditionHolds() throws {
     XCTAssertThrowsError(try output(["-Onone", "-swift-version", "6", "-D", "NOT_SET"])) { error in
       XCTAssertTrue("\(error)".contains("Shelf.swift:16: error: the type Nowhere of absent is not declared in this target"), "\(error)")
     }

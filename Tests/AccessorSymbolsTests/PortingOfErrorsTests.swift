@@ -10,7 +10,7 @@ final class PortingOfErrorsTests: XCTestCase {
     XCTAssertEqual(SourcePort(new).result, new, line: place)
   }
 
-  func testErrorsThatAreCaughtAsNSErrorAreMadeSuch() {
+  func testErrorsThatAreCaughtAsNSErrorAreConverted() {
     check(
       "do {\n  try save()\n} catch let error as NSError {\n  print(error.code)\n}\n",
       becomes: "do {\n  try save()\n} catch {\n  let error = error as NSError\n  print(error.code)\n}\n")

@@ -3,10 +3,10 @@ import XCTest
 /// Documentation comments of public declarations describe what they throw, and each of three or more parameters.
 final class DocumentationCommentTests: XCTestCase {
   /// Modules without users: the tool's library is not a product, and only the compiler uses the macros' module.
-  private static let leftOut = ["Sources/CipherDataToolKit/", "Sources/CipherDataTool/", "Sources/CipherDataMacros/"]
+  private static let omitted = ["Sources/CipherDataToolKit/", "Sources/CipherDataTool/", "Sources/CipherDataMacros/"]
 
   private static let signatures: [(file: String, signature: PublicSignature)] = Repository.sources
-    .filter { source in !leftOut.contains { source.file.hasPrefix($0) } }
+    .filter { source in !omitted.contains { source.file.hasPrefix($0) } }
     .flatMap { source in PublicSignature.of(source.text).map { (source.file, $0) } }
 
   /// The types that users encounter first. The comment of each has an example, which `DocumentationTests` compiles.

@@ -17,7 +17,7 @@ final class SwiftTextTests: XCTestCase {
     XCTAssertEqual(text.lines(containing: "f"), [4])
   }
 
-  func testWordsAreWholeWords() {
+  func testOnlyEntireWordsMatch() {
     let text = SwiftText("let x: Any = AnyHashable(anyAny)\nlet y: [any Many] = Any.self")
     XCTAssertEqual(text.lines(containing: "Any"), [0, 1])
   }

@@ -134,7 +134,7 @@ final class BatchChangeTests: XCTestCase {
     XCTAssertEqual(try packages(fixture), "name,installedSize,section gcc,46, gcc,46, zsh,2500, ")
   }
 
-  func testMistakesChangeNothing() async throws {
+  func testErrorsChangeNothing() async throws {
     let fixture = try await fixture()
     let before = try packages(fixture)
     let cases: [([String], Int32, String)] = [

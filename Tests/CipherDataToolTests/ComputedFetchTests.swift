@@ -121,7 +121,7 @@ final class ComputedFetchTests: XCTestCase {
       ])
   }
 
-  func testMistakesAreReportedByOptionAndPosition() async throws {
+  func testErrorsAreReportedByOptionAndPosition() async throws {
     let fixture = try await fixture()
     let cases: [([String], String)] = [
       (["--select", "count(nme)"], "nme"), (["--select", "name,"], "--select: "),

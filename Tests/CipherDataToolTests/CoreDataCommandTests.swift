@@ -75,7 +75,7 @@ final class CoreDataCommandTests: XCTestCase {
     XCTAssertEqual(second.status, 0, second.error)
   }
 
-  func testCommandMistakesAreReported() throws {
+  func testCommandErrorsAreReported() throws {
     let (fixture, graph) = try fixture()
     try AppleFixtureWriter(graph).write(to: URL(fileURLWithPath: fixture.path("Old.sqlite"))).close()
     for arguments in [

@@ -13,12 +13,12 @@ final class EnvironmentLogTests: XCTestCase {
     XCTAssertEqual(try fixture.run(["import", "test.store", "--format", "deb822", "-"], input: PackageImportTests.index).status, 0)
     let question = ["fetch", "test.store", "--entity", "Package", "--where", "name == 'bash'"]
     let silent = try fixture.run(question)
-    let told = try fixture.run(question, environment: ["CIPHERDATA_LOG": "sql"])
-    XCTAssertEqual(told.output, silent.output)
+    let reported = try fixture.run(question, environment: ["CIPHERDATA_LOG": "sql"])
+    XCTAssertEqual(reported.output, silent.output)
     XCTAssertEqual(lines(silent), [])
-    let fetches = lines(told).filter { $0.contains("rows: SELECT") || $0.contains("row: SELECT") }
-    XCTAssertFalse(fetches.isEmpty, told.error)
-    for line in lines(told) {
+    let fetches = lines(reported).filter { $0.contains("rows: SELECT") || $0.contains("row: SELECT") }
+    XCTAssertFalse(fetches.isEmpty, reported.error)
+    for line in lines(reported) {
       XCTAssertNotNil(try /CipherData sql \[test\.store\] [0-9]+\.[0-9]{2} ms, [0-9]+ rows?: .+/.wholeMatch(in: line), "\(line)")
       XCTAssertFalse(line.contains("bash"), "\(line)")
     }

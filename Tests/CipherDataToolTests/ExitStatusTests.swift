@@ -15,7 +15,7 @@ final class ExitStatusTests: XCTestCase {
       (.constraintConflict, 65),
       (.invalidRequest, 64), (.cancelled, 130), (.internalInconsistency, 70),
     ]
-    for (code, status) in cases { XCTAssertEqual(Ending(StoreError(code, "m")).status.rawValue, status, "\(code)") }
+    for (code, status) in cases { XCTAssertEqual(ExitReport(StoreError(code, "m")).status.rawValue, status, "\(code)") }
   }
 
   func testFileErrorsHaveTheExitStatusOfTheirKind() {
@@ -24,7 +24,7 @@ final class ExitStatusTests: XCTestCase {
       (.notEncrypted, 65), (.io(5), 74),
     ]
     for (kind, status) in cases {
-      XCTAssertEqual(Ending(StoreAccessError(kind, path: "/x", operation: .open)).status.rawValue, status, "\(kind)")
+      XCTAssertEqual(ExitReport(StoreAccessError(kind, path: "/x", operation: .open)).status.rawValue, status, "\(kind)")
     }
   }
 
@@ -33,9 +33,9 @@ final class ExitStatusTests: XCTestCase {
     let error = StoreError(cause)
     XCTAssertEqual(error.code, .keyWorkExceeded)
     for part in ["anna", "a key work of 9", "keyWorkLimit"] { XCTAssertTrue("\(error)".contains(part), "\(error)") }
-    for ending in [Ending(error), Ending(cause)] {
-      XCTAssertEqual(ending.status, .noKey)
-      for part in ["anna", "a key work of 9", "--key-work"] { XCTAssertTrue(ending.message.contains(part), ending.message) }
+    for exitReport in [ExitReport(error), ExitReport(cause)] {
+      XCTAssertEqual(exitReport.status, .noKey)
+      for part in ["anna", "a key work of 9", "--key-work"] { XCTAssertTrue(exitReport.message.contains(part), exitReport.message) }
     }
   }
 
@@ -43,13 +43,13 @@ final class ExitStatusTests: XCTestCase {
     let fixture = try ToolFixture()
     let help = try fixture.run(["--help"], passphrase: nil).output.split(whereSeparator: \.isWhitespace).joined(separator: " ")
     guard let range = help.range(of: "Exit status: ") else { return XCTFail(help) }
-    let told = help[range.upperBound...]
-    for status in ExitStatus.allCases { XCTAssertTrue(" \(told)".contains(" \(status.rawValue) "), "\(status)") }
+    let reported = help[range.upperBound...]
+    for status in ExitStatus.allCases { XCTAssertTrue(" \(reported)".contains(" \(status.rawValue) "), "\(status)") }
   }
 
   func testMessagesAreOneLineWithoutControlCharacters() {
-    let ending = Ending(ToolError(.badData, "first\nsecond\u{1B}[31m"))
-    XCTAssertEqual(ending.message, "first; second\u{FFFD}[31m")
-    XCTAssertEqual(Ending(InputError(line: 7, entity: "Package", key: "size", "no number")).message, "line 7: Package.size: no number")
+    let exitReport = ExitReport(ToolError(.badData, "first\nsecond\u{1B}[31m"))
+    XCTAssertEqual(exitReport.message, "first; second\u{FFFD}[31m")
+    XCTAssertEqual(ExitReport(InputError(line: 7, entity: "Package", key: "size", "no number")).message, "line 7: Package.size: no number")
   }
 }

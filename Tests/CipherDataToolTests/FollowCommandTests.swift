@@ -152,7 +152,7 @@ final class FollowCommandTests: XCTestCase {
     XCTAssertEqual(end.error, "", "there is no place to go on from")
   }
 
-  func testFollowMistakesAreReported() async throws {
+  func testFollowErrorsAreReported() async throws {
     let fixture = try await fixture()
     for (options, status, text) in [
       (["--entity", "Nothing"], 64, "no entity"), (["--entity", "Item", "--where", "name =="], 64, "--where"),

@@ -47,7 +47,7 @@ final class FullTextFetchTests: XCTestCase {
     XCTAssertTrue(explained.output.contains("full-text index “words” of Item (name, summary)"), explained.output)
   }
 
-  func testSearchMistakesHavePositions() async throws {
+  func testSearchErrorsHavePositions() async throws {
     let fixture = try await fixture()
     let wrong = try fixture.run(["fetch", "test.store", "--entity", "Item", "--where", #"summary SEARCH "\"text""#])
     XCTAssertEqual(wrong.status, 64, wrong.error)

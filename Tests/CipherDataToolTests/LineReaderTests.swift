@@ -46,7 +46,7 @@ final class LineReaderTests: XCTestCase {
   func testMissingFilesAndFoldersAreInputErrors() throws {
     let folder = try TemporaryFolder()
     for path in [folder.url.path, folder.url.appendingPathComponent("none").path] {
-      XCTAssertThrowsError(try ByteSource(path: path)) { XCTAssertEqual(Ending($0).status, .noInput) }
+      XCTAssertThrowsError(try ByteSource(path: path)) { XCTAssertEqual(ExitReport($0).status, .noInput) }
     }
   }
 }

@@ -40,13 +40,13 @@ final class LowResourceTests: XCTestCase {
       URL(fileURLWithPath: fixture.store), model: try TestStack.model("DebianArchive"),
       key: .passphrase(SecretBytes(utf8: ToolFixture.passphrase)))
     let before = try Data(contentsOf: URL(fileURLWithPath: fixture.store))
-    var told = 0
+    var reported = 0
     for limit in [180_000, 200_000, 230_000, 260_000] {
       let result = try run(fixture, ["info", "test.store"], "ulimit -v \(limit)")
       XCTAssertNotEqual(result.status, 69, "\(limit): \(result.error)")
-      if result.error.contains("Out of memory") { told += 1 }
+      if result.error.contains("Out of memory") { reported += 1 }
     }
-    XCTAssertGreaterThan(told, 0)
+    XCTAssertGreaterThan(reported, 0)
     XCTAssertEqual(try Data(contentsOf: URL(fileURLWithPath: fixture.store)), before)
   }
 

@@ -356,15 +356,15 @@ final class MigrateCommandTests: XCTestCase {
     let author = try XCTUnwrap(books[0]["author"] as? ManagedObject)
     XCTAssertEqual(try fixture.run(["migrate", "test.store", "--model", "New.xcdatamodel", "--defer"]).status, 0)
 
-    func isRefused(_ what: String, _ body: () throws -> Void) {
+    func assertRejected(_ what: String, _ body: () throws -> Void) {
       XCTAssertThrowsError(try body(), what) { XCTAssertEqual(($0 as? StoreError)?.code, .modelIncompatible, "\(what): \($0)") }
     }
-    isRefused("fetch") { _ = try context.count(for: FetchRequest<ManagedObject>(entityName: "Author")) }
-    isRefused("batch") { _ = try context.execute(BatchDeleteRequest(entityName: "Book")) }
-    isRefused("object") { _ = try ManagedObjectContext(coordinator: older).existingObject(with: author.objectID) }
+    assertRejected("fetch") { _ = try context.count(for: FetchRequest<ManagedObject>(entityName: "Author")) }
+    assertRejected("batch") { _ = try context.execute(BatchDeleteRequest(entityName: "Book")) }
+    assertRejected("object") { _ = try ManagedObjectContext(coordinator: older).existingObject(with: author.objectID) }
     try books[1].setValue("late", forKey: "title")
     context.delete(books[2])
-    isRefused("save") { try context.save() }
+    assertRejected("save") { try context.save() }
     XCTAssertEqual(try count("Book", fixture), "20")
     XCTAssertEqual(try count("Book", fixture, #"heading == "late""#), "0")
     for store in older.persistentStores { try older.remove(store) }

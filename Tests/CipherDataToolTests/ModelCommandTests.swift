@@ -26,7 +26,7 @@ final class ModelCommandTests: XCTestCase {
     XCTAssertEqual(try tool.run(["model", "diff", older], passphrase: nil).status, 64)
   }
 
-  func testLintFindsLikelyMistakes() throws {
+  func testLintFindsLikelyErrors() throws {
     let tool = try ToolFixture()
     let path = try write(
       ManagedObjectModel {
@@ -158,7 +158,7 @@ final class ModelCommandTests: XCTestCase {
     }
   }
 
-  func testAdviceOfLintIsNotRefusedByStrict() async throws {
+  func testAdviceOfLintIsNotRejectedByStrict() async throws {
     let tool = try ToolFixture()
     let path = try write(
       ManagedObjectModel {
@@ -291,7 +291,7 @@ final class ModelCommandTests: XCTestCase {
     ("<nothing>", "3", "well-formed"),
   ]
 
-  func testModelFileMistakesHavePositions() throws {
+  func testModelFileErrorsHavePositions() throws {
     let tool = try ToolFixture()
     let path = tool.path("Wrong.xcdatamodel")
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)

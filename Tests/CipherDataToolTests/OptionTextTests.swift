@@ -35,7 +35,7 @@ final class OptionTextTests: XCTestCase {
       ])
   }
 
-  func testMistakesNameTheOptionAndThePosition() {
+  func testErrorsNameTheOptionAndThePosition() {
     func message(_ body: () throws -> some Any) -> String {
       do {
         _ = try body()

@@ -132,6 +132,6 @@ final class PackageImportTests: XCTestCase {
 
   func testStoresOfAnotherModelAreRejected() async throws {
     let context = try await TestStack.context("Messenger")
-    XCTAssertThrowsError(try TestStack.importIndex(Self.index, into: context)) { XCTAssertEqual(Ending($0).status, .badData) }
+    XCTAssertThrowsError(try TestStack.importIndex(Self.index, into: context)) { XCTAssertEqual(ExitReport($0).status, .badData) }
   }
 }

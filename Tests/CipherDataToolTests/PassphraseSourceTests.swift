@@ -18,8 +18,8 @@ final class PassphraseSourceTests: XCTestCase {
   func testEmptyPassphraseFilesAreKeyErrorsAndMissingOnesInputErrors() throws {
     let folder = try TemporaryFolder()
     let empty = try folder.file("empty", "\n")
-    XCTAssertThrowsError(try PassphraseSource(file: empty.path).read()) { XCTAssertEqual(Ending($0).status, .noKey) }
-    XCTAssertThrowsError(try PassphraseSource(file: folder.url.path + "/none").read()) { XCTAssertEqual(Ending($0).status, .noInput) }
+    XCTAssertThrowsError(try PassphraseSource(file: empty.path).read()) { XCTAssertEqual(ExitReport($0).status, .noKey) }
+    XCTAssertThrowsError(try PassphraseSource(file: folder.url.path + "/none").read()) { XCTAssertEqual(ExitReport($0).status, .noInput) }
   }
 
   func testPassphraseVariableIsRemovedFromTheEnvironment() throws {
@@ -38,6 +38,6 @@ final class PassphraseSourceTests: XCTestCase {
   func testLongPassphraseFilesAreRejected() throws {
     let folder = try TemporaryFolder()
     let file = try folder.file("long", String(repeating: "a", count: 5000))
-    XCTAssertThrowsError(try PassphraseSource(file: file.path).read()) { XCTAssertEqual(Ending($0).status, .noKey) }
+    XCTAssertThrowsError(try PassphraseSource(file: file.path).read()) { XCTAssertEqual(ExitReport($0).status, .noKey) }
   }
 }

@@ -4,8 +4,8 @@ import XCTest
 
 /// The completions for the Tab key of the shell.
 final class ShellCompletionTests: XCTestCase {
-  private func complete(_ text: String) throws -> ShellCompletion.Answer {
-    ShellCompletion(try CompiledModel(TestStack.model("DebianArchive"))).answer(text)
+  private func complete(_ text: String) throws -> ShellCompletion.Completions {
+    ShellCompletion(try CompiledModel(TestStack.model("DebianArchive"))).completions(text)
   }
 
   private func assert(_ text: String, becomes result: String, line: UInt = #line) throws {
@@ -17,7 +17,7 @@ final class ShellCompletionTests: XCTestCase {
     try assert("  fe", becomes: "  fetch ")
     XCTAssertEqual(try complete("qu").insertion, "it ")
     XCTAssertTrue(Set(try complete("").candidates).isSuperset(of: ["entities", "describe", "fetch", "count", "format", "help", "quit"]))
-    XCTAssertEqual(try complete("nothing"), ShellCompletion.Answer())
+    XCTAssertEqual(try complete("nothing"), ShellCompletion.Completions())
     try assert("help fe", becomes: "help fetch ")
     try assert("format cs", becomes: "format csv ")
   }
@@ -26,7 +26,7 @@ final class ShellCompletionTests: XCTestCase {
     try assert("fetch Mai", becomes: "fetch Maintainer ")
     try assert("count Pack", becomes: "count Package")
     XCTAssertEqual(try complete("count Package").candidates, ["Package", "PackageRelation"])
-    XCTAssertEqual(try complete("quit Mai"), ShellCompletion.Answer())
+    XCTAssertEqual(try complete("quit Mai"), ShellCompletion.Completions())
   }
 
   func testOptionsAreCompleted() throws {
@@ -45,8 +45,8 @@ final class ShellCompletionTests: XCTestCase {
     try assert("fetch Package --sort -inst", becomes: "fetch Package --sort -installedSize")
     try assert("fetch Package --properties name,tags.@", becomes: "fetch Package --properties name,tags.@count")
     XCTAssertEqual(try complete("fetch Package --where section.").candidates, ["name", "packages", "@count"])
-    XCTAssertEqual(try complete("fetch Package --where name.x"), ShellCompletion.Answer())
-    XCTAssertEqual(try complete("fetch Nothing --where na"), ShellCompletion.Answer())
+    XCTAssertEqual(try complete("fetch Package --where name.x"), ShellCompletion.Completions())
+    XCTAssertEqual(try complete("fetch Nothing --where na"), ShellCompletion.Completions())
   }
 
   func testKeywordsAreCompletedInTheirCase() throws {
@@ -55,9 +55,9 @@ final class ShellCompletionTests: XCTestCase {
   }
 
   func testNothingIsCompletedInsideAString() throws {
-    XCTAssertEqual(try complete(#"fetch Package --where name == "inst"#), ShellCompletion.Answer())
+    XCTAssertEqual(try complete(#"fetch Package --where name == "inst"#), ShellCompletion.Completions())
     try assert(#"fetch Package --where name == "x" AND inst"#, becomes: #"fetch Package --where name == "x" AND installedSize"#)
     try assert("fetch Package --where 'inst", becomes: "fetch Package --where 'installedSize")
-    XCTAssertEqual(try complete(#"fetch Package --where 'name == "inst"#), ShellCompletion.Answer())
+    XCTAssertEqual(try complete(#"fetch Package --where 'name == "inst"#), ShellCompletion.Completions())
   }
 }

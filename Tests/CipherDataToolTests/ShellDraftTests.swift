@@ -106,7 +106,7 @@ final class ShellDraftTests: XCTestCase {
     XCTAssertEqual(try count(fixture, "name == 'zsh'"), "1\n")
   }
 
-  func testASecondDraftIsRefusedUnlessItIsNested() async throws {
+  func testASecondDraftIsRejectedUnlessItIsNested() async throws {
     let fixture = try await ToolFixture.withPackages()
     let input = """
       begin

@@ -32,7 +32,7 @@ final class ShellTests: XCTestCase {
     XCTAssertEqual(result.status, 0)
   }
 
-  func testMistakesSetTheExitStatusWithoutEndingTheShell() async throws {
+  func testErrorsSetTheExitStatusWithoutEndingTheShell() async throws {
     let result = try await fixture().run(
       ["shell", "test.store"],
       input: "count Nothing\ncount Package --where name ==\nnothing\nfetch\ncount 'Package\ncount Package\n")

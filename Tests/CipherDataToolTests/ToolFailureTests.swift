@@ -18,7 +18,7 @@ final class ToolFailureTests: XCTestCase {
     XCTAssertEqual(result.output, "", line: line)
   }
 
-  func testMistakesInArgumentsAre64() async throws {
+  func testInvalidArgumentsAre64() async throws {
     let fixture = try ToolFixture()
     try await fixture.makeStore()
     try assert(fixture, ["nothing"], ends: 64, passphrase: nil)
@@ -75,13 +75,13 @@ final class ToolFailureTests: XCTestCase {
   func testRemediesNameOptionsAndValuesInsteadOfFunctionsAndProperties() {
     for remedy in Remedy.allCases {
       let error = StoreError(StoreError.Reason(.invalidRequest, "It failed.", remedy))
-      let message = Ending(error).message
+      let message = ExitReport(error).message
       XCTAssertTrue(message.hasPrefix("It failed. "), message)
       XCTAssertTrue("\(error)".hasPrefix("It failed. "), "\(error)")
       XCTAssertNotEqual(message, "\(error)")
       // Calls with their labels, format arguments, and names of properties and types.
       XCTAssertNil(message.firstMatch(of: /\w\([\w:]*\)|%[@df]|\w[a-z][A-Z]/), message)
-      XCTAssertEqual(Ending(StoreError(.io, "Reading failed.", underlying: error)).message, "Reading failed. The cause: \(message)")
+      XCTAssertEqual(ExitReport(StoreError(.io, "Reading failed.", underlying: error)).message, "Reading failed. The cause: \(message)")
     }
   }
 

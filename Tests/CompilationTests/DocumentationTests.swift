@@ -130,8 +130,8 @@ final class DocumentationTests: XCTestCase {
     let model = isOfTheJournal ? "Journal/Journal" : "Quickstart/Library"
     try Fixture.withLibraryClasses(of: model) { library in
       let (status, diagnostics) = try Compiler().check(files + [library], flags: flags)
-      let told = diagnostics.filter(counts)
-      XCTAssertTrue(status == 0 && told.isEmpty, "\(path):\n" + told.joined(separator: "\n"))
+      let reported = diagnostics.filter(counts)
+      XCTAssertTrue(status == 0 && reported.isEmpty, "\(path):\n" + reported.joined(separator: "\n"))
     }
   }
 }

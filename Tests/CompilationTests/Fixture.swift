@@ -36,7 +36,7 @@ struct Fixture {
     }
   }
 
-  var refusedLines: Set<Int> { get throws { Set(try expected().keys) } }
+  var rejectedLines: Set<Int> { get throws { Set(try expected().keys) } }
 
   /// The diagnostics for the program, with their lines.
   func diagnostics(beside others: [URL] = [], flags: [String]) throws -> [(line: Int, text: String)] {

@@ -57,7 +57,7 @@ final class IsolationTests: XCTestCase {
     try Fixture.withLibraryClasses { library in
       let fixture = Fixture("LeaksGeneratedObjects")
       XCTAssertEqual(try fixture.diagnostics(beside: [library], flags: Self.swift5).map(\.text), [])
-      XCTAssertEqual(Set(try fixture.diagnostics(beside: [library], flags: Self.strict).map(\.line)), try fixture.refusedLines)
+      XCTAssertEqual(Set(try fixture.diagnostics(beside: [library], flags: Self.strict).map(\.line)), try fixture.rejectedLines)
     }
   }
 
@@ -65,14 +65,14 @@ final class IsolationTests: XCTestCase {
     for name in Self.sent {
       let fixture = Fixture(name)
       XCTAssertEqual(try fixture.diagnostics(flags: Self.swift5).map(\.text), [], name)
-      XCTAssertEqual(Set(try fixture.diagnostics(flags: Self.strict).map(\.line)), try fixture.refusedLines, name)
+      XCTAssertEqual(Set(try fixture.diagnostics(flags: Self.strict).map(\.line)), try fixture.rejectedLines, name)
     }
   }
 
   func testSwift5ModeWarnsAboutManagedObjectsAndContextsInSendableClosures() throws {
     for name in ["LeaksFromBackgroundTask", "LeaksIntoBackgroundTask", "LeaksFromContextActor", "SendableClass"] {
       let found = try Fixture(name).diagnostics(flags: Self.swift5)
-      XCTAssertEqual(Set(found.map(\.line)), try Fixture(name).refusedLines, name)
+      XCTAssertEqual(Set(found.map(\.line)), try Fixture(name).rejectedLines, name)
       XCTAssertTrue(found.allSatisfy { $0.text.contains("warning: ") }, "\(name): \(found)")
     }
   }

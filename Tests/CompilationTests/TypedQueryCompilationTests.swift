@@ -18,7 +18,7 @@ final class TypedQueryCompilationTests: XCTestCase {
     }
   }
 
-  func testMistakesInLongConditionsAreDiagnosed() throws {
+  func testErrorsInLongConditionsAreDiagnosed() throws {
     try Fixture.withLibraryClasses {
       try Fixture("AsksTwelveThingsWithAMistake").check(beside: [$0], flags: ["-Xfrontend", "-solver-expression-time-threshold=5"])
     }

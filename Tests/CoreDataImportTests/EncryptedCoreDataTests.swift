@@ -22,7 +22,7 @@ final class EncryptedCoreDataTests: XCTestCase {
       ])
   }
 
-  private func model() throws -> CompiledModel { try CompiledModel(RandomFixture.withoutOneWay(Build.assets.model)) }
+  private func model() throws -> CompiledModel { try CompiledModel(RandomFixture.withoutUnidirectional(Build.assets.model)) }
 
   func testEncryptedCoreDataStoresAreReadInEveryPageFormat() async throws {
     var graph = graph()

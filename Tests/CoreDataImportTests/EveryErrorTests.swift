@@ -149,12 +149,12 @@ final class EveryErrorTests: XCTestCase {
 
   // MARK: The cause
 
-  private struct Trouble: LocalizedError {
+  private struct OtherError: LocalizedError {
     var errorDescription: String? { "the meter is broken" }
   }
 
   func testDescriptionsEndWithTheUnderlyingError() {
-    let inner = StoreError(.io, "The disk has stopped.", underlying: Trouble())
+    let inner = StoreError(.io, "The disk has stopped.", underlying: OtherError())
     let outer = StoreError(
       .migrationFailed, "The stage “units” failed; the store is unchanged.", operation: .migrate, underlying: inner)
     XCTAssertEqual(
@@ -167,10 +167,10 @@ final class EveryErrorTests: XCTestCase {
     XCTAssertEqual("\(ofSQLite)", "The file cannot be opened. (/a/b.store; SQLite error 14, CANTOPEN)")
     (ofSQLite.path, ofSQLite.sqliteExtendedCode) = (nil, 2067)
     XCTAssertEqual("\(ofSQLite)", "The file cannot be opened. (SQLite error 2067, CONSTRAINT)")
-    XCTAssertEqual("\(StoreError(.io, "It failed: 7.", underlying: NumberedTrouble(number: 7)))", "It failed: 7.")
+    XCTAssertEqual("\(StoreError(.io, "It failed: 7.", underlying: NumberedOtherError(number: 7)))", "It failed: 7.")
   }
 
-  private struct NumberedTrouble: Error, CustomStringConvertible {
+  private struct NumberedOtherError: Error, CustomStringConvertible {
     let number: Int
     var description: String { "\(number)" }
   }

@@ -22,7 +22,7 @@ final class RandomImportTests: XCTestCase {
   }
 
   func testRandomGraphsInTheEncryptedCoreDataLayoutAreImportedCompletely() async throws {
-    let model = RandomFixture.withoutOneWay(RandomModel.model.model)
+    let model = RandomFixture.withoutUnidirectional(RandomModel.model.model)
     for seed in 1...3 {
       let graph = try RandomFixture.graph(try CompiledModel(model), seed: UInt64(seed), count: seed * 12, isExact: true)
       let harness = try ImportHarness(graph.model)
@@ -98,7 +98,7 @@ enum RandomFixture {
   }
 
   /// The model without unidirectional to-many relationships, which the Encrypted Core Data store does not support.
-  static func withoutOneWay(_ model: ManagedObjectModel) -> ManagedObjectModel {
+  static func withoutUnidirectional(_ model: ManagedObjectModel) -> ManagedObjectModel {
     var model = model
     for index in model.entities.indices {
       model.entities[index].properties.removeAll { property in

@@ -108,14 +108,14 @@ final class SourceReadingTests: XCTestCase {
     let counts = try await source.objectCounts()
     XCTAssertEqual(counts, ["Author": 40])
     XCTAssertEqual(source.versionIdentifiers, ["fixture 1"])
-    let told = Mutex<[Int]>([])
+    let reported = Mutex<[Int]>([])
     let report = try await source.importAll(creating: harness.description) { done, total in
-      told.withLock { $0.append(done) }
+      reported.withLock { $0.append(done) }
       // The total is reported once, when the store has its final name.
       XCTAssertEqual(FileManager.default.fileExists(atPath: harness.target.path), done == total)
       return total == 40
     }
-    let steps = told.withLock { $0 }
+    let steps = reported.withLock { $0 }
     XCTAssertEqual(steps, steps.sorted())
     XCTAssertEqual(steps.filter { $0 == 40 }.count, 1)
     XCTAssertEqual(steps.last, 40)
@@ -126,7 +126,7 @@ final class SourceReadingTests: XCTestCase {
     let graph = graph(3)
     let harness = try ImportHarness(graph.model)
     try AppleFixtureWriter(graph).write(to: harness.source).close()
-    let provider = AskedProvider()
+    let provider = RecordingProvider()
     var description = harness.description
     description.key = .provider(provider)
     let report = try await harness.open().importAll(creating: description)
@@ -173,7 +173,7 @@ final class SourceReadingTests: XCTestCase {
 }
 
 /// Returns the harness's key, and records for which store.
-private final class AskedProvider: StoreKeyProvider {
+private final class RecordingProvider: StoreKeyProvider {
   let urls = Mutex<[URL]>([])
 
   func key(for request: StoreKeyRequest) async throws -> SecretBytes {

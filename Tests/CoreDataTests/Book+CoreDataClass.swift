@@ -6,7 +6,7 @@ import Foundation
 public class Book: NSManagedObject {
   enum State: Int16 { case wanted, owned, lent }
 
-  private(set) var savesBegun = 0
+  private(set) var startedSaves = 0
 
   public override func awakeFromInsert() {
     super.awakeFromInsert()
@@ -15,7 +15,7 @@ public class Book: NSManagedObject {
 
   public override func willSave() {
     super.willSave()
-    savesBegun += 1
+    startedSaves += 1
   }
 }
 

@@ -59,7 +59,7 @@ final class ContextTests: XCTestCase {
     }
   }
 
-  func testObjectMistakesAreCoreDataErrors() throws {
+  func testObjectErrorsAreCoreDataErrors() throws {
     try LibraryStack.with { stack in
       let author = Author(context: stack.context)
       XCTAssertThrowsError(try stack.context.save()) { error in
@@ -84,9 +84,9 @@ final class ContextTests: XCTestCase {
     try LibraryStack.with { stack in
       let book = stack.book("Emma")
       XCTAssertNotNil(book.identifier)
-      XCTAssertEqual(book.savesBegun, 0)
+      XCTAssertEqual(book.startedSaves, 0)
       try stack.context.save()
-      XCTAssertGreaterThan(book.savesBegun, 0)
+      XCTAssertGreaterThan(book.startedSaves, 0)
       XCTAssertTrue(book.managedObjectContext === stack.context)
       XCTAssertEqual(book.entity.name, "Book")
       XCTAssertEqual(book.entity.managedObjectClassName, "CoreDataTests.Book")

@@ -76,7 +76,7 @@ class DictionaryStore: NSIncrementalStore, @unchecked Sendable {
 
 /// An atomic store in a property list.
 class ListStore: NSAtomicStore, @unchecked Sendable {
-  nonisolated(unsafe) static var refuses = false
+  nonisolated(unsafe) static var rejects = false
 
   private var list: [[String: Any]] {
     guard let url, let data = try? Data(contentsOf: url) else { return [] }
@@ -102,7 +102,7 @@ class ListStore: NSAtomicStore, @unchecked Sendable {
   }
 
   override func save() throws {
-    if Self.refuses { throw CocoaError(.fileWriteOutOfSpace) }
+    if Self.rejects { throw CocoaError(.fileWriteOutOfSpace) }
     let items = cacheNodes().sorted { $0.objectID.entityName > $1.objectID.entityName }.map { node in
       var item: [String: Any] = ["entity": node.objectID.entityName, "reference": referenceObject(for: node.objectID)]
       for key in ["name", "size"] { item[key] = node.value(forKey: key) }
@@ -145,7 +145,7 @@ final class CustomStoreTests: XCTestCase {
   override func setUp() {
     NSPersistentStoreCoordinator.registerStoreClass(DictionaryStore.self, forStoreType: "Dictionary")
     NSPersistentStoreCoordinator.registerStoreClass(ListStore.self, type: NSPersistentStore.StoreType(rawValue: "List"))
-    ListStore.refuses = false
+    ListStore.rejects = false
   }
 
   override func tearDown() {
@@ -265,11 +265,11 @@ final class CustomStoreTests: XCTestCase {
     store = try coordinator.addPersistentStore(ofType: "List", configurationName: nil, at: url)
     XCTAssertEqual(try names("Box", "shelf.name == 'high'", in: context), ["c", "a"])
     XCTAssertEqual((store as? ListStore)?.cacheNodes().count, 4)
-    ListStore.refuses = true
+    ListStore.rejects = true
     _ = insert("Box", "d")
     XCTAssertThrowsError(try context.save())
     XCTAssertEqual((store as? ListStore)?.cacheNodes().count, 4)
-    ListStore.refuses = false
+    ListStore.rejects = false
     try context.save()
     XCTAssertEqual(try names("Box", in: newContext()), ["d", "c", "a"])
   }

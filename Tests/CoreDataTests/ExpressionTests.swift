@@ -122,7 +122,7 @@ final class ExpressionTests: XCTestCase {
       ])
       XCTAssertEqual((reversed as? [Book])?.map(\.pages), [500, 400, 250, 2, 1])
       XCTAssertEqual(NSArray(array: all).filtered(using: NSPredicate(format: "pages < 3")).count, 2)
-      XCTAssertThrowsError(try titles(stack, nil, NSSortDescriptor(keyPath: \Book.savesBegun, ascending: true)))
+      XCTAssertThrowsError(try titles(stack, nil, NSSortDescriptor(keyPath: \Book.startedSaves, ascending: true)))
     }
   }
 

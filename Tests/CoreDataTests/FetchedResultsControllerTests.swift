@@ -4,12 +4,12 @@ import XCTest
 
 /// A delegate like those of table views.
 private final class Listener: NSFetchedResultsControllerDelegate {
-  var told: [String] = []
+  var reported: [String] = []
   var differences: [CollectionDifference<NSManagedObjectID>] = []
   weak var expected: NSFetchedResultsController<Book>?
 
   func controllerWillChangeContent(_ controller: NSFetchedResultsController<NSFetchRequestResult>) {
-    told.append(controller === expected ? "begin" : "begin another")
+    reported.append(controller === expected ? "begin" : "begin another")
   }
 
   func controller(
@@ -18,10 +18,10 @@ private final class Listener: NSFetchedResultsControllerDelegate {
   ) {
     let title = (anObject as? Book)?.title ?? "?"
     switch type {
-    case .insert: told.append("\(title) came to \(newIndexPath.map(Array.init) ?? [])")
-    case .delete: told.append("\(title) left \(indexPath.map(Array.init) ?? [])")
-    case .move: told.append("\(title) went from \(indexPath.map(Array.init) ?? []) to \(newIndexPath.map(Array.init) ?? [])")
-    case .update: told.append("\(title) changed at \(indexPath.map(Array.init) ?? [])")
+    case .insert: reported.append("\(title) came to \(newIndexPath.map(Array.init) ?? [])")
+    case .delete: reported.append("\(title) left \(indexPath.map(Array.init) ?? [])")
+    case .move: reported.append("\(title) went from \(indexPath.map(Array.init) ?? []) to \(newIndexPath.map(Array.init) ?? [])")
+    case .update: reported.append("\(title) changed at \(indexPath.map(Array.init) ?? [])")
     @unknown default: XCTFail("\(type)")
     }
   }
@@ -30,7 +30,7 @@ private final class Listener: NSFetchedResultsControllerDelegate {
     _ controller: NSFetchedResultsController<NSFetchRequestResult>, didChange sectionInfo: NSFetchedResultsSectionInfo,
     atSectionIndex sectionIndex: Int, for type: NSFetchedResultsChangeType
   ) {
-    told.append("section \(sectionInfo.name) \(type == .insert ? "came" : "left") at \(sectionIndex)")
+    reported.append("section \(sectionInfo.name) \(type == .insert ? "came" : "left") at \(sectionIndex)")
   }
 
   func controller(
@@ -40,12 +40,12 @@ private final class Listener: NSFetchedResultsControllerDelegate {
   }
 
   func controllerDidChangeContent(_ controller: NSFetchedResultsController<NSFetchRequestResult>) {
-    told.append("end with \(controller.fetchedObjects?.count ?? -1)")
+    reported.append("end with \(controller.fetchedObjects?.count ?? -1)")
   }
 
   func take() -> [String] {
-    defer { told = [] }
-    return told
+    defer { reported = [] }
+    return reported
   }
 }
 

@@ -112,7 +112,7 @@ final class InMemoryPredicateTests: XCTestCase {
     assert("SELF IN {'a', 5}", with: 5, is: true)
   }
 
-  func testCollectionsAreAskedForTheirMembers() {
+  func testCollectionsAreEvaluatedByTheirMembers() {
     let (ann, bea, cid) = (Person("Ann", age: 30, home: Home("Rome")), Person("Bea", age: 20), Person("Cid", age: 10))
     assert("SELF.@count == %@", 2, with: [ann, bea], is: true)
     assert("@count > 2", with: [ann, bea], is: false)
@@ -204,7 +204,7 @@ final class InMemoryPredicateTests: XCTestCase {
     XCTAssertFalse(NSCompoundPredicate(notPredicateWithSubpredicate: text).evaluate(with: "a"))
   }
 
-  func testVariablesStandForObjects() {
+  func testVariablesRepresentObjects() {
     let (ann, bea) = (Person("Ann", age: 30), Person("Bea", age: 20))
     let predicate = NSPredicate(format: "SELF != $OTHER AND age > $OTHER.age")
     XCTAssertTrue(predicate.evaluate(with: ann, substitutionVariables: ["OTHER": bea]))
@@ -213,7 +213,7 @@ final class InMemoryPredicateTests: XCTestCase {
     XCTAssertFalse(NSPredicate(format: "SELF == $NONE").evaluate(with: ann))
   }
 
-  func testManagedObjectsAreAskedInMemoryForWhatNoStoreKeeps() throws {
+  func testUnstoredValuesOfManagedObjectsAreEvaluatedInMemory() throws {
     try LibraryStack.with { stack in
       let author = Author(context: stack.context)
       author.name = "Austen"
@@ -237,7 +237,7 @@ final class InMemoryPredicateTests: XCTestCase {
     }
   }
 
-  func testAFetchWithAPlainObjectSaysWhatToDo() throws {
+  func testErrorOfAFetchWithAPlainObjectNamesTheFix() throws {
     try LibraryStack.with { stack in
       stack.book("Emma")
       for predicate in [

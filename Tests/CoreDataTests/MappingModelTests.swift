@@ -214,7 +214,7 @@ final class MappingModelTests: XCTestCase {
     XCTAssertThrowsError(try migrate(persons)) { XCTAssertTrue($0.localizedDescription.contains("source expression"), "\($0)") }
   }
 
-  func testMappingModelMistakesAreReportedBeforeMigration() throws {
+  func testMappingModelErrorsAreReportedBeforeMigration() throws {
     try fill()
     let persons = mapping("Persons", "Person", .copyEntityMappingType)
     persons.entityMigrationPolicyClassName = "NoPolicy"

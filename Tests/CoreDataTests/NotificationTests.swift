@@ -70,7 +70,7 @@ final class NotificationTests: XCTestCase {
     try LibraryStack.with { stack in
       let (book, gone) = (stack.book("Emma"), stack.book("Persuasion"))
       try stack.context.save()
-      let (id, goneID) = (book.objectID, gone.objectID)
+      let (id, deletedID) = (book.objectID, gone.objectID)
       let main = stack.context
       let background = stack.container.newBackgroundContext()
       let observer = NotificationCenter.default.addObserver(forName: .NSManagedObjectContextDidSave, object: background, queue: nil) {
@@ -82,7 +82,7 @@ final class NotificationTests: XCTestCase {
       let log = Log(.NSManagedObjectContextObjectsDidChange, object: main)
       try background.performAndWait {
         (background.object(with: id) as? Book)?.title = "Clueless"
-        background.delete(background.object(with: goneID))
+        background.delete(background.object(with: deletedID))
         Book(context: background).title = "Evelina"
         try background.save()
       }
@@ -120,17 +120,17 @@ final class NotificationTests: XCTestCase {
     ])
     defer { try? FileManager.default.removeItem(at: stack.folder) }
     XCTAssertNil(stack.loadError)
-    let told = XCTNSNotificationExpectation(
+    let reported = XCTNSNotificationExpectation(
       name: .NSPersistentStoreRemoteChange, object: stack.container.persistentStoreCoordinator)
     let url = stack.file
-    told.handler = { notification in
+    reported.handler = { notification in
       XCTAssertEqual((notification.userInfo?[NSPersistentStoreURLKey] as? URL)?.lastPathComponent, url.lastPathComponent)
       XCTAssertNotNil(notification.userInfo?[NSStoreUUIDKey] as? String)
       return notification.userInfo?[NSPersistentHistoryTokenKey] is NSPersistentHistoryToken
     }
     stack.book("Emma")
     try stack.context.save()
-    wait(for: [told], timeout: 60)
+    wait(for: [reported], timeout: 60)
   }
 
   func testHistoryTokensCanBeArchived() throws {

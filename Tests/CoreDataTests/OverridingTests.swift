@@ -179,8 +179,8 @@ class RecordingContainer: NSPersistentContainer, @unchecked Sendable {
 }
 
 /// A coordinator that fails to open or remove stores.
-class RefusingCoordinator: NSPersistentStoreCoordinator, @unchecked Sendable {
-  static let refusal = NSError(domain: "RefusingCoordinator", code: 1)
+class RejectingCoordinator: NSPersistentStoreCoordinator, @unchecked Sendable {
+  static let refusal = NSError(domain: "RejectingCoordinator", code: 1)
 
   override func addPersistentStore(
     ofType storeType: String, configurationName configuration: String?, at storeURL: URL?, options: [AnyHashable: Any]? = nil
@@ -407,14 +407,14 @@ final class OverridingTests: XCTestCase {
   }
 
   func testCoordinatorsCanRejectStores() throws {
-    let coordinator = RefusingCoordinator(managedObjectModel: model)
+    let coordinator = RejectingCoordinator(managedObjectModel: model)
     let url = RecordingContainer.folder.appendingPathComponent("refused.sqlite")
     for work in [
       { _ = try coordinator.addPersistentStore(ofType: NSInMemoryStoreType, configurationName: nil, at: nil) },
       { try coordinator.destroyPersistentStore(at: url, ofType: NSSQLiteStoreType) },
       { _ = try coordinator.addPersistentStore(type: .inMemory, at: url) },
     ] {
-      XCTAssertThrowsError(try work()) { XCTAssertEqual(($0 as NSError).domain, "RefusingCoordinator") }
+      XCTAssertThrowsError(try work()) { XCTAssertEqual(($0 as NSError).domain, "RejectingCoordinator") }
     }
     var failure: (any Error)?
     coordinator.addPersistentStore(with: NSPersistentStoreDescription(url: url)) { failure = $1 }

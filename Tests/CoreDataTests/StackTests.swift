@@ -70,13 +70,13 @@ final class StackTests: XCTestCase {
 
   func testAMissingModelIsAnErrorOfLoading() {
     let container = NSPersistentContainer(name: "Nowhere")
-    var told: [NSError] = []
-    container.loadPersistentStores { _, error in if let error { told.append(error as NSError) } }
-    XCTAssertEqual(told.count, 1)
-    XCTAssertTrue(told[0].localizedDescription.contains("there is no model Nowhere.xcdatamodeld"), told[0].localizedDescription)
+    var reported: [NSError] = []
+    container.loadPersistentStores { _, error in if let error { reported.append(error as NSError) } }
+    XCTAssertEqual(reported.count, 1)
+    XCTAssertTrue(reported[0].localizedDescription.contains("there is no model Nowhere.xcdatamodeld"), reported[0].localizedDescription)
   }
 
-  func testAModelMadeInCodeIsUsed() throws {
+  func testAModelCreatedInCodeIsUsed() throws {
     let name = NSAttributeDescription()
     (name.name, name.attributeType, name.defaultValue) = ("name", .stringAttributeType, "none")
     let count = NSAttributeDescription()

@@ -122,12 +122,12 @@ final class UndoManagerTests: XCTestCase {
 
   func testUndoPostsNotifications() {
     let manager = UndoManager()
-    let told = [Notification.Name.NSUndoManagerWillUndoChange, .NSUndoManagerDidUndoChange].map {
+    let reported = [Notification.Name.NSUndoManagerWillUndoChange, .NSUndoManagerDidUndoChange].map {
       XCTNSNotificationExpectation(name: $0, object: manager)
     }
     manager.registerUndo(withTarget: self) { _ in XCTAssertTrue(manager.isUndoing) }
     manager.undo()
-    wait(for: told, timeout: 60, enforceOrder: true)
+    wait(for: reported, timeout: 60, enforceOrder: true)
   }
 
   // MARK: Names of actions

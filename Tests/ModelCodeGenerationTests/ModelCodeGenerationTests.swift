@@ -328,7 +328,7 @@ final class ModelCodeGenerationTests: XCTestCase {
     }
   }
 
-  func testMistakesOfTheModelAreReported() {
+  func testErrorsOfTheModelAreReported() {
     let model = ManagedObjectModel { Entity("E", parent: "Gone") }
     XCTAssertThrowsError(try ModelCodeGenerator(model: model, name: "M")) { XCTAssertTrue($0 is ModelValidationError) }
   }

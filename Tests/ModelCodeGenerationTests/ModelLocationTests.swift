@@ -36,7 +36,7 @@ final class ModelLocationTests: XCTestCase {
     XCTAssertEqual(locations.location(entity: "Order", property: "size").description, "contents:5:57")
   }
 
-  func testEveryModelMistakeHasALocation() throws {
+  func testEveryModelErrorHasALocation() throws {
     let issues = try ManagedObjectModel(xmlData: Data(Self.model.utf8)).validationIssues()
     XCTAssertFalse(issues.isEmpty)
     let lines = try issues.map { try locations().location(entity: $0.entityName, property: $0.propertyName).line }

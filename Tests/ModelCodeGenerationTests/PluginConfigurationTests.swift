@@ -33,7 +33,7 @@ final class PluginConfigurationTests: XCTestCase {
     XCTAssertEqual(models.map(\.isStrict), [true, false, false])
   }
 
-  func testMistakesNameTheirLine() {
+  func testErrorsNameTheirLine() {
     for (text, line, reason) in [
       ("", 1, "ends here"), ("{", 1, "name in quotes"), ("[]", 1, "needs a \"model\""), ("\n{}", 2, "\"model\" is missing"),
       ("{\n\"models\": [ { \"model\": \"a\" },\n { } ] }", 3, "\"model\" is missing"), ("{ \"models\": [] }", 1, "is empty"),

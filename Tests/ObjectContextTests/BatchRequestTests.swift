@@ -10,11 +10,11 @@ import XCTest
 final class BatchRequestTests: XCTestCase {
   /// Returns the change sets that a coordinator publishes while `body` runs.
   private func published(_ coordinator: PersistentStoreCoordinator, _ body: () throws -> Void) rethrows -> [ChangeSet] {
-    let heard = RecordedChangeSets()
-    let number = coordinator.addObserver { changes in heard.list.withLock { $0.append(changes) } }
+    let received = RecordedChangeSets()
+    let number = coordinator.addObserver { changes in received.list.withLock { $0.append(changes) } }
     defer { coordinator.removeObserver(number) }
     try body()
-    return heard.list.withLock { $0 }
+    return received.list.withLock { $0 }
   }
 
   private final class RecordedChangeSets: Sendable {

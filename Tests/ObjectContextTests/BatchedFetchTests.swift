@@ -50,12 +50,12 @@ final class BatchedFetchTests: XCTestCase {
       let context = stack.makeContext()
       let books = try context.fetch(try request(batch: 0), batchSize: 50)
       XCTAssertEqual(context.registeredObjects.count, 0)
-      var greatest = 0
+      var maximum = 0
       for book in books {
         XCTAssertFalse(book.isFault && book.title.isEmpty)
-        if (book.pages ?? 0) % 50 == 0 { greatest = max(greatest, context.registeredObjects.count) }
+        if (book.pages ?? 0) % 50 == 0 { maximum = max(maximum, context.registeredObjects.count) }
       }
-      XCTAssertLessThanOrEqual(greatest, 200)
+      XCTAssertLessThanOrEqual(maximum, 200)
       // Changed objects are retained.
       books[3].title = "changed"
       let id = books[3].objectID
@@ -179,13 +179,13 @@ final class BatchedFetchTests: XCTestCase {
     try await onBooks { stack in
       let context = stack.makeContext()
       var seen: [Int32] = []
-      var greatest = 0
+      var maximum = 0
       try context.enumerateBatches(of: try request(batch: 0), size: 100) { books, _ in
         seen += books.map { $0.pages ?? -1 }
-        greatest = max(greatest, context.registeredObjects.count)
+        maximum = max(maximum, context.registeredObjects.count)
       }
       XCTAssertEqual(seen, (0..<Int32(Self.count)).map { $0 })
-      XCTAssertLessThanOrEqual(greatest, 200)
+      XCTAssertLessThanOrEqual(maximum, 200)
       XCTAssertEqual(context.registeredObjects.count, 0)
       if let statements = stack.statements { XCTAssertEqual(statements.count, 11, "\(statements.texts)") }
     }
@@ -198,15 +198,15 @@ final class BatchedFetchTests: XCTestCase {
         BatchInsertRequest(entityName: "Book", objects: (0..<count).map { ["title": "book", "pages": Int32($0)] }))
       stack.statements?.reset()
       let context = stack.makeContext()
-      var (seen, greatest, sum) = (0, 0, 0)
+      var (seen, maximum, sum) = (0, 0, 0)
       try context.enumerateBatches(of: FetchRequest<Book>(entityName: "Book")) { books, _ in
         seen += books.count
         sum += books.reduce(0) { $0 + Int($1.pages ?? 0) }
-        greatest = max(greatest, context.registeredObjects.count)
+        maximum = max(maximum, context.registeredObjects.count)
       }
       XCTAssertEqual(seen, count)
       XCTAssertEqual(sum, count * (count - 1) / 2)
-      XCTAssertLessThanOrEqual(greatest, 1_000)
+      XCTAssertLessThanOrEqual(maximum, 1_000)
       XCTAssertEqual(context.registeredObjects.count, 0)
       XCTAssertEqual(stack.statements?.count, 1 + count / 500)
     }

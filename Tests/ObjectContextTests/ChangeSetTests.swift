@@ -14,11 +14,11 @@ final class ChangeSetTests: XCTestCase {
 
   /// Returns the change set of the one save or request in `body`.
   private func changes(_ stack: Stack, _ body: () throws -> Void) throws -> ChangeSet {
-    let heard = RecordedChangeSets()
-    let number = stack.coordinator.addObserver { changes in heard.list.withLock { $0.append(changes) } }
+    let received = RecordedChangeSets()
+    let number = stack.coordinator.addObserver { changes in received.list.withLock { $0.append(changes) } }
     defer { stack.coordinator.removeObserver(number) }
     try body()
-    let list = heard.list.withLock { $0 }
+    let list = received.list.withLock { $0 }
     XCTAssertEqual(list.count, 1)
     return try XCTUnwrap(list.first)
   }

@@ -203,14 +203,14 @@ final class ContextEventTests: XCTestCase {
       let context = stack.makeContext()
       // Notifications are posted in the context's isolation, which is this test's.
       nonisolated(unsafe) let observer = Observer(context)
-      nonisolated(unsafe) var heard: [ContextEvent] = []
+      nonisolated(unsafe) var received: [ContextEvent] = []
       let token = NotificationCenter.default.addObserver(
         forName: ManagedObjectContext.didChangeObjectsNotification, object: context, queue: nil
-      ) { _ in heard = observer.take() }
+      ) { _ in received = observer.take() }
       defer { NotificationCenter.default.removeObserver(token) }
       Tag(context: context).name = "a"
       context.processPendingChanges()
-      XCTAssertEqual(heard.map(\.inserted.count), [1])
+      XCTAssertEqual(received.map(\.inserted.count), [1])
     }
   }
 }

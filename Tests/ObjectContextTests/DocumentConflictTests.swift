@@ -10,19 +10,19 @@ import _TestSupport
 @MainActor final class DocumentConflictTests: XCTestCase {
   /// Makes two documents on one folder, each with its copy of a book.
   private func pair(
-    _ folder: TemporaryFolder, hearsOfOthers: Bool, mergePolicy: MergePolicy? = nil
+    _ folder: TemporaryFolder, observesOthers: Bool, mergePolicy: MergePolicy? = nil
   ) async throws -> (mine: ManagedDocument, theirs: ManagedDocument, book: Book, theirBook: Book) {
     let url = folder.file("Library.document")
-    let theirs = try await ManagedDocument.created(url, hearsOfOthers: hearsOfOthers)
+    let theirs = try await ManagedDocument.created(url, observesOthers: observesOthers)
     let theirBook = theirs.addBook("old")
     try theirs.save()
-    let mine = try await ManagedDocument.opened(url, mergePolicy: mergePolicy, hearsOfOthers: hearsOfOthers)
+    let mine = try await ManagedDocument.opened(url, mergePolicy: mergePolicy, observesOthers: observesOthers)
     return (mine, theirs, try mine.book(), theirBook)
   }
 
   func testDocumentsReadEachOthersSaves() async throws {
     let folder = try TemporaryFolder()
-    let (mine, theirs, book, theirBook) = try await pair(folder, hearsOfOthers: true)
+    let (mine, theirs, book, theirBook) = try await pair(folder, observesOthers: true)
     XCTAssertEqual(book.title, "old")
     theirBook.title = "new"
     try theirs.save()
@@ -38,9 +38,9 @@ import _TestSupport
   }
 
   func testChangesOfDifferentPropertiesAreMerged() async throws {
-    for hears in [true, false] {
+    for observesOthers in [true, false] {
       let folder = try TemporaryFolder()
-      let (mine, theirs, book, theirBook) = try await pair(folder, hearsOfOthers: hears)
+      let (mine, theirs, book, theirBook) = try await pair(folder, observesOthers: observesOthers)
       book.title = "mine"
       theirBook.pages = 3
       try theirs.save()
@@ -55,14 +55,14 @@ import _TestSupport
   }
 
   /// Both documents change the title. The second either observes the other's save, or meets the conflict when it saves.
-  private func conflict(_ resolution: DocumentConflictResolution, hearsOfOthers: Bool) async throws -> (title: String, pages: Int32?) {
+  private func conflict(_ resolution: DocumentConflictResolution, observesOthers: Bool) async throws -> (title: String, pages: Int32?) {
     let folder = try TemporaryFolder()
-    let (mine, theirs, book, theirBook) = try await pair(folder, hearsOfOthers: hearsOfOthers)
+    let (mine, theirs, book, theirBook) = try await pair(folder, observesOthers: observesOthers)
     book.title = "mine"
     book.pages = 1
     theirBook.title = "theirs"
     try theirs.save()
-    if hearsOfOthers { await mine.wait(for: .inConflict) }
+    if observesOthers { await mine.wait(for: .inConflict) }
     await assertThrows(.inConflict) { try mine.save() }
     XCTAssertEqual(mine.documentState, .inConflict)
     let conflict = try XCTUnwrap(mine.conflicts.first)
@@ -87,19 +87,19 @@ import _TestSupport
   }
 
   func testConflictHandlerChoosesTheValue() async throws {
-    for hears in [true, false] {
-      let kept = try await conflict(.mine, hearsOfOthers: hears)
+    for observesOthers in [true, false] {
+      let kept = try await conflict(.mine, observesOthers: observesOthers)
       XCTAssertEqual(kept.title, "mine")
       XCTAssertEqual(kept.pages, 1)
-      let givenUp = try await conflict(.theirs, hearsOfOthers: hears)
-      XCTAssertEqual(givenUp.title, "theirs")
-      XCTAssertEqual(givenUp.pages, 1, "What only this side has changed goes along.")
+      let discarded = try await conflict(.theirs, observesOthers: observesOthers)
+      XCTAssertEqual(discarded.title, "theirs")
+      XCTAssertEqual(discarded.pages, 1, "What only this side has changed goes along.")
     }
   }
 
   func testMergePolicyResolvesConflictsWithoutTheHandler() async throws {
     let folder = try TemporaryFolder()
-    let (mine, theirs, book, theirBook) = try await pair(folder, hearsOfOthers: false, mergePolicy: .mergeByPropertyStoreTrump)
+    let (mine, theirs, book, theirBook) = try await pair(folder, observesOthers: false, mergePolicy: .mergeByPropertyStoreTrump)
     book.title = "mine"
     theirBook.title = "theirs"
     try theirs.save()
@@ -111,15 +111,15 @@ import _TestSupport
   }
 
   func testConflictWithADeletionByAnotherDocumentIsResolved() async throws {
-    for hears in [true, false] {
+    for observesOthers in [true, false] {
       for keepsMine in [true, false] {
         let folder = try TemporaryFolder()
-        let (mine, theirs, book, theirBook) = try await pair(folder, hearsOfOthers: hears)
+        let (mine, theirs, book, theirBook) = try await pair(folder, observesOthers: observesOthers)
         book.title = "mine"
         theirs.managedObjectContext.delete(theirBook)
         let tag = theirs.addTag("seen")
         try theirs.save()
-        if hears { try await mine.waitUntil { try mine.tagNames() == ["seen"] } }
+        if observesOthers { try await mine.waitUntil { try mine.tagNames() == ["seen"] } }
         await assertThrows(.inConflict) { try mine.save() }
         let conflict = try XCTUnwrap(mine.conflicts.first)
         XCTAssertNil(conflict.theirs)
@@ -140,7 +140,7 @@ import _TestSupport
   func testDeletionOfAnObjectChangedByAnotherDocumentIsResolved() async throws {
     for keepsMine in [true, false] {
       let folder = try TemporaryFolder()
-      let (mine, theirs, book, theirBook) = try await pair(folder, hearsOfOthers: false)
+      let (mine, theirs, book, theirBook) = try await pair(folder, observesOthers: false)
       mine.managedObjectContext.delete(book)
       theirBook.title = "theirs"
       try theirs.save()

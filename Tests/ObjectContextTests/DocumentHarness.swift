@@ -12,27 +12,27 @@ extension ManagedDocument {
 
   /// Makes a document with the library model.
   static func library(
-    _ url: URL, clock: some Clock<Duration> = ManualClock(), mergePolicy: MergePolicy? = nil, hearsOfOthers: Bool = true
+    _ url: URL, clock: some Clock<Duration> = ManualClock(), mergePolicy: MergePolicy? = nil, observesOthers: Bool = true
   ) throws -> ManagedDocument {
     try ManagedDocument(
       url: url, model: Library.model, classes: Library.classes, mergePolicy: mergePolicy, autosaveDelay: .seconds(1), clock: clock
     ) {
       $0.key = testKey
       $0.durability = .fast
-      $0.postsRemoteChangeNotifications = hearsOfOthers
+      $0.postsRemoteChangeNotifications = observesOthers
     }
   }
 
   static func opened(
-    _ url: URL, clock: some Clock<Duration> = ManualClock(), mergePolicy: MergePolicy? = nil, hearsOfOthers: Bool = true
+    _ url: URL, clock: some Clock<Duration> = ManualClock(), mergePolicy: MergePolicy? = nil, observesOthers: Bool = true
   ) async throws -> ManagedDocument {
-    let document = try library(url, clock: clock, mergePolicy: mergePolicy, hearsOfOthers: hearsOfOthers)
+    let document = try library(url, clock: clock, mergePolicy: mergePolicy, observesOthers: observesOthers)
     try await document.open()
     return document
   }
 
-  static func created(_ url: URL, clock: some Clock<Duration> = ManualClock(), hearsOfOthers: Bool = true) async throws -> ManagedDocument {
-    let document = try library(url, clock: clock, hearsOfOthers: hearsOfOthers)
+  static func created(_ url: URL, clock: some Clock<Duration> = ManualClock(), observesOthers: Bool = true) async throws -> ManagedDocument {
+    let document = try library(url, clock: clock, observesOthers: observesOthers)
     try await document.save(to: url, for: .creating)
     return document
   }

@@ -201,10 +201,10 @@ final class EntityClassTests: XCTestCase {
     let part = Job(context: context)
     part.title = "b"
     try context.save()
-    let told = Mutex<[String]>([])
+    let reported = Mutex<[String]>([])
     /// Reads, and records the name when observation reports a change.
     func track(_ name: String, _ read: () -> Void) {
-      withObservationTracking(read) { told.withLock { $0.append(name) } }
+      withObservationTracking(read) { reported.withLock { $0.append(name) } }
     }
     track("state") { _ = job.state }
     track("cost") { _ = job.cost }
@@ -220,7 +220,7 @@ final class EntityClassTests: XCTestCase {
     job.site = Site(spot: Spot(row: 2))
     part.parent = job
     context.processPendingChanges()
-    XCTAssertEqual(told.withLock { $0.sorted() }, ["cost", "parent", "parts", "site", "state", "tags"])
+    XCTAssertEqual(reported.withLock { $0.sorted() }, ["cost", "parent", "parts", "site", "state", "tags"])
     XCTAssertEqual(job.site, Site(spot: Spot(row: 2)))
     XCTAssertEqual(job.tags, ["x"])
   }

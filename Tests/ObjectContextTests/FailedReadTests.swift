@@ -244,7 +244,7 @@ final class FailedReadTests: XCTestCase {
   }
 
   /// Returns the error that a read throws; or, if it cannot throw, the error that the context reports and the next save throws: never both.
-  private func told(_ context: ManagedObjectContext, _ read: () throws -> Void) -> (any Error)? {
+  private func reported(_ context: ManagedObjectContext, _ read: () throws -> Void) -> (any Error)? {
     do { try read() } catch {
       XCTAssertNil(context.pendingError, "a thrown error is not reported again")
       return error
@@ -269,7 +269,7 @@ final class FailedReadTests: XCTestCase {
       let thing = try context.existingObject(with: id)
       thing.setExternalData(ExternalData(content: Unreadable()), at: data)
       XCTAssertNil(context.pendingError, name)
-      XCTAssertEqual((told(context) { try access(thing) } as? StoreError)?.code, .externalDataMissing, name)
+      XCTAssertEqual((reported(context) { try access(thing) } as? StoreError)?.code, .externalDataMissing, name)
       XCTAssertThrowsError(try context.save(), name)
     }
   }
@@ -297,7 +297,7 @@ final class FailedReadTests: XCTestCase {
       let context = ManagedObjectContext(coordinator: coordinator)
       for store in coordinator.persistentStores { store.cache.removeAll() }
       let found = try context.existingObject(with: paper.objectID)
-      XCTAssertNotNil(told(context) { try access(found) }, name)
+      XCTAssertNotNil(reported(context) { try access(found) }, name)
     }
     // Filtering by it in memory fails too.
     let context = ManagedObjectContext(coordinator: coordinator)

@@ -36,7 +36,7 @@ final class LongLivedContextTests: XCTestCase {
     }
   }
 
-  func testRepeatedlyDeletedMembersAreForgotten() async throws {
+  func testRepeatedlyDeletedMembersAreReleased() async throws {
     let model = ManagedObjectModel {
       Entity("Album") { Relationship("photos", toMany: "Photo") }
       Entity("Photo") { Attribute("name", .string) }

@@ -14,11 +14,11 @@ final class MergingTests: XCTestCase {
 
   /// Returns the change set that the saves in `body` publish.
   private func changes(_ coordinator: PersistentStoreCoordinator, _ body: () throws -> Void) throws -> ChangeSet {
-    let heard = RecordedChangeSets()
-    let number = coordinator.addObserver { changes in heard.list.withLock { $0.append(changes) } }
+    let received = RecordedChangeSets()
+    let number = coordinator.addObserver { changes in received.list.withLock { $0.append(changes) } }
     defer { coordinator.removeObserver(number) }
     try body()
-    let list = heard.list.withLock { $0 }
+    let list = received.list.withLock { $0 }
     XCTAssertEqual(list.count, 1)
     return try XCTUnwrap(list.first)
   }
@@ -78,10 +78,10 @@ final class MergingTests: XCTestCase {
       let held = try context.named("old", "Author")
       context.automaticallyMergesChangesFromParent = true
       // Notifications are posted in the context's isolation, which is this test's.
-      nonisolated(unsafe) var told: [Notification] = []
+      nonisolated(unsafe) var reported: [Notification] = []
       let observer = NotificationCenter.default.addObserver(
         forName: ManagedObjectContext.didChangeObjectsNotification, object: context, queue: nil
-      ) { told.append($0) }
+      ) { reported.append($0) }
       defer { NotificationCenter.default.removeObserver(observer) }
       let new = try (0..<3).map { try other.make("Author", ["name": "\($0)"]) }
       try old.setValue("older", forKey: "name")
@@ -89,7 +89,7 @@ final class MergingTests: XCTestCase {
       stack.forgetRows()
       context.processPendingChanges()
       let count = stack.statements?.count
-      let note = try XCTUnwrap(told.first)
+      let note = try XCTUnwrap(reported.first)
       let key = ManagedObjectContext.NotificationKey.self
       XCTAssertEqual(note.userInfo?[key.insertedObjectIDs.rawValue] as? Set<ManagedObjectID>, Set(new.map(\.objectID)))
       XCTAssertEqual(context.registeredObjects, [held], "None was made.")
@@ -236,13 +236,13 @@ final class MergingTests: XCTestCase {
 
   /// Returns the user info of the notifications that a context posts while `body` runs.
   private func infos(_ context: ManagedObjectContext, _ body: () throws -> Void) rethrows -> [[AnyHashable: Any]] {
-    let heard = Mutex<Int>(0)
+    let received = Mutex<Int>(0)
     var found: [[AnyHashable: Any]] = []
     nonisolated(unsafe) let add: ([AnyHashable: Any]) -> Void = { found.append($0) }
     let observer = NotificationCenter.default.addObserver(
       forName: ManagedObjectContext.didChangeObjectsNotification, object: context, queue: nil
     ) { note in
-      heard.withLock { $0 += 1 }
+      received.withLock { $0 += 1 }
       add(note.userInfo ?? [:])
     }
     defer { NotificationCenter.default.removeObserver(observer) }
@@ -261,10 +261,10 @@ final class MergingTests: XCTestCase {
         saver.delete(theirs[0])
         let changes = try self.changes(stack.coordinator) { try saver.save() }
         let infos = self.infos(reader) { reader.mergeChanges(from: changes) }
-        let told = infos.compactMap { $0["discarded"] as? [ManagedObjectID: [String: (any Sendable)?]] }
-        XCTAssertEqual(told.count, 1)
-        XCTAssertEqual(told.first?[id]?["title"] as? String, "mine")
-        XCTAssertEqual(Set(told.first?[id].map { Array($0.keys) } ?? []), ["title", "price"])
+        let reported = infos.compactMap { $0["discarded"] as? [ManagedObjectID: [String: (any Sendable)?]] }
+        XCTAssertEqual(reported.count, 1)
+        XCTAssertEqual(reported.first?[id]?["title"] as? String, "mine")
+        XCTAssertEqual(Set(reported.first?[id].map { Array($0.keys) } ?? []), ["title", "price"])
         XCTAssertNil(own[0].managedObjectContext)
         XCTAssertFalse(reader.hasChanges)
       }
@@ -305,8 +305,8 @@ final class MergingTests: XCTestCase {
       theirs[1].price = 8
       let changes = try self.changes(stack.coordinator) { try saver.save() }
       let infos = self.infos(reader) { reader.mergeChanges(from: changes) }
-      let told = infos.compactMap { $0["overridden"] as? [ManagedObjectID: Set<String>] }
-      XCTAssertEqual(told, [[own[0].objectID: ["title"]]])
+      let reported = infos.compactMap { $0["overridden"] as? [ManagedObjectID: Set<String>] }
+      XCTAssertEqual(reported, [[own[0].objectID: ["title"]]])
       XCTAssertEqual(own.prefix(2).map(\.title), ["mine", "mine too"])
       XCTAssertEqual(own.prefix(2).map(\.price), [9, 8], "what was not changed here is taken over")
       try reader.save()

@@ -11,7 +11,7 @@ import _TestSupport
 /// Migration policies: the order of their steps, their capabilities, and their failures.
 final class MigrationPolicyTests: XCTestCase {
   /// Records its steps in the manager.
-  class NotingPolicy: EntityMigrationPolicy {
+  class RecordingPolicy: EntityMigrationPolicy {
     func note(_ step: String, _ manager: MigrationManager) {
       manager.userInfo["log", default: [String]()] = (manager.userInfo["log"] as? [String] ?? []) + [step]
     }
@@ -53,7 +53,7 @@ final class MigrationPolicyTests: XCTestCase {
   func testThreePassesProcessAllMappings() async throws {
     let store = try MigratingStore()
     try await store.fill(AddressBook.version1) { try AddressBook.fill($0, version: 1) }
-    store.description.mappingModels = [try mapping(NotingPolicy.self)]
+    store.description.mappingModels = [try mapping(RecordingPolicy.self)]
     try await store.open(AddressBook.version2)
     var log = Self.noted.withLock { $0 }
     // The order of the two new objects is unspecified.

@@ -215,16 +215,16 @@ final class NotificationTests: XCTestCase {
     let (first, second) = (context.changes(), context.changes())
     try context.make("Tag", ["name": "a"])
     context.processPendingChanges()
-    var heard = 0
+    var received = 0
     for await change in first {
-      heard += change.inserted.count
+      received += change.inserted.count
       break
     }
     for await change in second {
-      heard += change.inserted.count
+      received += change.inserted.count
       break
     }
-    XCTAssertEqual(heard, 2)
+    XCTAssertEqual(received, 2)
     try context.save()
     XCTAssertFalse(context.hasChanges)
   }

@@ -29,8 +29,8 @@ final class PublishingTests: XCTestCase {
 
     deinit { coordinator.removeObserver(number.withLock { $0 }) }
 
-    var heard: [ChangeSet] { list.withLock { $0 } }
-    var count: Int { heard.count }
+    var received: [ChangeSet] { list.withLock { $0 } }
+    var count: Int { received.count }
   }
 
   // MARK: Publishers
@@ -50,10 +50,10 @@ final class PublishingTests: XCTestCase {
       var request = SaveChangesRequest()
       request.inserted = writer.finish()
       try stack.coordinator.save(request, to: stack.store, scope: scope)
-      XCTAssertEqual(listener.heard.map(\.inserted), [[id]])
-      XCTAssertEqual(listener.heard.map(\.contextName), ["nobody"])
-      XCTAssertEqual(listener.heard.map(\.transactionAuthor), ["me"])
-      XCTAssertEqual(listener.heard.map(\.origin), [7])
+      XCTAssertEqual(listener.received.map(\.inserted), [[id]])
+      XCTAssertEqual(listener.received.map(\.contextName), ["nobody"])
+      XCTAssertEqual(listener.received.map(\.transactionAuthor), ["me"])
+      XCTAssertEqual(listener.received.map(\.origin), [7])
     }
   }
 
@@ -96,7 +96,7 @@ final class PublishingTests: XCTestCase {
         try insert(["a", "b"])
         XCTAssertEqual(listener.count, 0)
       }
-      XCTAssertEqual(listener.heard.map(\.inserted.count), [2])
+      XCTAssertEqual(listener.received.map(\.inserted.count), [2])
       XCTAssertThrowsError(
         try transfer.transaction {
           try insert(["c"])
@@ -133,13 +133,13 @@ final class PublishingTests: XCTestCase {
       let listener = RecordingObserver(stack.coordinator)
       let author = Author(context: context)
       author.name = "Ada"
-      nonisolated(unsafe) var heard = -1
+      nonisolated(unsafe) var received = -1
       let token = NotificationCenter.default.addObserver(
         forName: ManagedObjectContext.didSaveObjectsNotification, object: context, queue: nil
-      ) { _ in heard = listener.count }
+      ) { _ in received = listener.count }
       defer { NotificationCenter.default.removeObserver(token) }
       try context.save()
-      XCTAssertEqual(heard, 1, "When the save is reported, the change set is available.")
+      XCTAssertEqual(received, 1, "When the save is reported, the change set is available.")
     }
   }
 
@@ -165,11 +165,11 @@ final class PublishingTests: XCTestCase {
           do { try context.save() } catch { XCTFail("\(error)") }
         }
       }
-      let heard = versions.withLock { $0 }
-      XCTAssertEqual(heard.count, listener.count)
-      XCTAssertEqual(heard, heard.sorted())
-      XCTAssertEqual(heard.last, heard.max())
-      XCTAssertGreaterThan(heard.count, 25)
+      let received = versions.withLock { $0 }
+      XCTAssertEqual(received.count, listener.count)
+      XCTAssertEqual(received, received.sorted())
+      XCTAssertEqual(received.last, received.max())
+      XCTAssertGreaterThan(received.count, 25)
     }
   }
 
@@ -192,7 +192,7 @@ final class PublishingTests: XCTestCase {
         reader.processPendingChanges()
         XCTAssertEqual(held.name, "held")
       }
-      XCTAssertEqual(listener.heard.map { [$0.inserted.count, $0.updated.count] }, [[0, 1], [1, 0]])
+      XCTAssertEqual(listener.received.map { [$0.inserted.count, $0.updated.count] }, [[0, 1], [1, 0]])
       reader.processPendingChanges()
       XCTAssertEqual(held.name, "first")
     }
@@ -211,7 +211,7 @@ final class PublishingTests: XCTestCase {
       XCTAssertEqual(listener.count, 0)
       Tag(context: context).name = "b"
       try context.save()
-      XCTAssertEqual(listener.heard.map(\.inserted.count), [1], "Changes that were rolled back are never reported.")
+      XCTAssertEqual(listener.received.map(\.inserted.count), [1], "Changes that were rolled back are never reported.")
     }
   }
 
@@ -233,7 +233,7 @@ final class PublishingTests: XCTestCase {
         }
         XCTAssertEqual(listener.count, 0)
       }
-      XCTAssertEqual(listener.heard.map(\.inserted.count), [1, 3])
+      XCTAssertEqual(listener.received.map(\.inserted.count), [1, 3])
       XCTAssertEqual(try stack.makeContext().all(Tag.self).count, 4)
     }
   }
@@ -262,7 +262,7 @@ final class PublishingTests: XCTestCase {
       let listener = RecordingObserver(stack.coordinator)
       var rows = BatchInsertRequest(entityName: "Tag", objects: (0..<12_000).map { ["name": "\($0)"] })
       try context.execute(rows)
-      XCTAssertEqual(listener.heard.map(\.inserted.count), [12_000])
+      XCTAssertEqual(listener.received.map(\.inserted.count), [12_000])
       rows.publishesChanges = false
       try context.execute(rows)
       var update = BatchUpdateRequest(entityName: "Tag", propertiesToUpdate: ["name": "x"])

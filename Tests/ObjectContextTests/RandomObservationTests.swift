@@ -94,13 +94,13 @@ final class RandomObservationTests: XCTestCase {
       }
       let readers = own.values()
       for round in 0..<400 {
-        let told = Mutex<Set<Place>>([])
+        let reported = Mutex<Set<Place>>([])
         var before: [Place: AnyHashable?] = [:]
         for (place, read) in readers {
           withObservationTracking {
             before[place] = read()
           } onChange: {
-            told.withLock { _ = $0.insert(place) }
+            reported.withLock { _ = $0.insert(place) }
           }
         }
         var touched: Set<Place> = []
@@ -113,12 +113,12 @@ final class RandomObservationTests: XCTestCase {
         if round % 5 == 0 { try own.context.save() } else { own.context.processPendingChanges() }
         let isRolledBack = round % 7 == 0
         if isRolledBack { own.context.rollback() }
-        let heard = told.withLock { $0 }
+        let received = reported.withLock { $0 }
         for (place, read) in readers where read() != before[place] {
-          XCTAssertTrue(heard.contains(place), "\(stack.kind), round \(round): no observer was notified of \(place.key)")
+          XCTAssertTrue(received.contains(place), "\(stack.kind), round \(round): no observer was notified of \(place.key)")
         }
         // A rollback notifies for whole objects, and a merge for the ends of relationships with local changes.
-        if !isRolledBack && !savesOtherContext { XCTAssertEqual(heard.subtracting(touched), [], "\(stack.kind), round \(round)") }
+        if !isRolledBack && !savesOtherContext { XCTAssertEqual(received.subtracting(touched), [], "\(stack.kind), round \(round)") }
       }
     }
   }

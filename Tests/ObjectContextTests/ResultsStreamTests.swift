@@ -39,14 +39,14 @@ final class ResultsStreamTests: XCTestCase {
     let last = controller?.snapshot
     controller = nil
     // Another task reads them.
-    let told = try await Task.detached {
-      var told: [ResultsChange] = []
-      for try await change in changes { told.append(change) }
-      return told
+    let reported = try await Task.detached {
+      var reported: [ResultsChange] = []
+      for try await change in changes { reported.append(change) }
+      return reported
     }.value
-    XCTAssertEqual(told.map(\.inserted.count), [1, 1, 1])
-    XCTAssertEqual(told.map { $0.insertedSections.map(\.index) }, [[0], [1], [2]])
-    XCTAssertEqual(told.map { $0.insertedSections.map(\.name) }, [["0"], ["1"], ["2"]])
+    XCTAssertEqual(reported.map(\.inserted.count), [1, 1, 1])
+    XCTAssertEqual(reported.map { $0.insertedSections.map(\.index) }, [[0], [1], [2]])
+    XCTAssertEqual(reported.map { $0.insertedSections.map(\.name) }, [["0"], ["1"], ["2"]])
     var seen: [ResultsSnapshot] = []
     for try await snapshot in snapshots { seen.append(snapshot) }
     XCTAssertEqual(seen, [last].compactMap { $0 }, "A slow consumer receives the newest.")

@@ -22,7 +22,7 @@ final class TaskCancellationTests: XCTestCase {
   }
 
   /// Runs a test on each kind of store, for each kind of background operation.
-  private func onEachWay(
+  private func forEachCall(
     _ body: (PersistentContainer, @escaping @Sendable (@escaping Work) async throws -> Int) async throws -> Void
   ) async throws {
     for kind in StoreKind.allCases {
@@ -46,7 +46,7 @@ final class TaskCancellationTests: XCTestCase {
 
   func testCancellationIsVisibleAndRequestsThrow() async throws {
     let tags = tags
-    try await onEachWay { _, perform in
+    try await forEachCall { _, perform in
       let task = Task {
         try await perform { context in
           XCTAssertFalse(Task.isCancelled)
@@ -75,7 +75,7 @@ final class TaskCancellationTests: XCTestCase {
 
   func testNestedContextsAreCanceledWithTheirTask() async throws {
     let tags = tags
-    try await onEachWay { _, perform in
+    try await forEachCall { _, perform in
       let task = Task {
         try await perform { context in
           let child = ManagedObjectContext(parent: ManagedObjectContext(parent: context))
@@ -95,7 +95,7 @@ final class TaskCancellationTests: XCTestCase {
 
   func testCancellationBeforeTheStartIsVisible() async throws {
     let tags = tags
-    try await onEachWay { _, perform in
+    try await forEachCall { _, perform in
       let task = Task {
         Self.cancelThisTask()
         return try await perform { context in
@@ -113,7 +113,7 @@ final class TaskCancellationTests: XCTestCase {
 
   func testWorkCanSuspendAndKeepsItsObjects() async throws {
     let tags = tags
-    try await onEachWay { container, perform in
+    try await forEachCall { container, perform in
       let count = try await Self.$note.withValue("noted") {
         try await perform { context in
           let tag = Tag(context: context)

@@ -87,24 +87,24 @@ final class UndoTests: XCTestCase {
   func testObjectsAreNotifiedOfUndo() async throws {
     try await onEachStore(model: Nursery.model, classes: Nursery.classes) { stack in
       let context = stack.makeContext()
-      let (plant, doomed) = (try context.recorder("Plant", ["name": "rose"]), try context.recorder("Plant", ["name": "weed"]))
+      let (plant, deletedPlant) = (try context.recorder("Plant", ["name": "rose"]), try context.recorder("Plant", ["name": "weed"]))
       try context.save()
       context.undoManager = ContextUndoManager()
       try plant.setValue("tulip", forKey: "name")
-      context.delete(doomed)
+      context.delete(deletedPlant)
       let new = try context.recorder("Plant", ["name": "new"])
       context.processPendingChanges()
-      for object in [plant, doomed, new] { object.log = [] }
-      func heard(_ events: SnapshotEvents...) -> [String] { events.map { "awakeFromSnapshot \($0.rawValue)" } }
+      for object in [plant, deletedPlant, new] { object.log = [] }
+      func received(_ events: SnapshotEvents...) -> [String] { events.map { "awakeFromSnapshot \($0.rawValue)" } }
       try context.undo()
-      XCTAssertEqual(plant.log, heard(.undoUpdate))
-      XCTAssertEqual(doomed.log, heard(.undoDeletion))
-      XCTAssertEqual(new.log, heard([.undoInsertion, .undoUpdate]))
-      for object in [plant, doomed, new] { object.log = [] }
+      XCTAssertEqual(plant.log, received(.undoUpdate))
+      XCTAssertEqual(deletedPlant.log, received(.undoDeletion))
+      XCTAssertEqual(new.log, received([.undoInsertion, .undoUpdate]))
+      for object in [plant, deletedPlant, new] { object.log = [] }
       try context.redo()
-      XCTAssertEqual(plant.log, heard(.undoUpdate))
-      XCTAssertEqual(doomed.log, heard(.undoDeletion))
-      XCTAssertEqual(new.log, heard([.undoInsertion, .undoUpdate]))
+      XCTAssertEqual(plant.log, received(.undoUpdate))
+      XCTAssertEqual(deletedPlant.log, received(.undoDeletion))
+      XCTAssertEqual(new.log, received([.undoInsertion, .undoUpdate]))
     }
   }
 

@@ -52,7 +52,7 @@ final class CompiledModelCacheTests: XCTestCase {
     XCTAssertNil(first)
   }
 
-  func testAModelWithMistakesThrowsEachTime() {
+  func testAnInvalidModelThrowsEachTime() {
     let model = ManagedObjectModel { Entity("Book", parent: "Nobody") }
     for _ in 0..<2 { XCTAssertThrowsError(try CompiledModel.compiling(model)) }
   }

@@ -62,7 +62,7 @@ final class CompositeModelTests: XCTestCase {
     XCTAssertEqual(slots.filter(\.isTransient).count, 4)
   }
 
-  func testCompositeMistakesAreReported() {
+  func testCompositeErrorsAreReported() {
     func issues(_ change: (inout ManagedObjectModel) -> Void) -> [String] {
       var model = model()
       change(&model)

@@ -67,7 +67,7 @@ final class DecimalCodingTests: XCTestCase {
     }
   }
 
-  func testLargeNumbersWithTrailingZerosComeBack() {
+  func testLargeNumbersWithTrailingZerosRoundTrip() {
     var random = SeededGenerator(seed: 6)
     for count in 1...38 {
       for zeros in 0...(38 - count) {

@@ -111,7 +111,7 @@ final class HostileModelFileTests: XCTestCase {
     }
   }
 
-  func testBrokenModelsAreRejectedWithAllMistakes() throws {
+  func testInvalidModelsAreRejectedWithAllErrors() throws {
     let duplicate = try Fixtures.model("<model><entity name=\"E\"/><entity name=\"E\"/><entity parentEntity=\"Gone\"/></model>")
     XCTAssertEqual(duplicate.validationIssues().count, 3)
     let cycle = try Fixtures.model(

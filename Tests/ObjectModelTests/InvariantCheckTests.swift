@@ -10,8 +10,8 @@ final class InvariantCheckTests: XCTestCase {
     #else
       let areBuilt = false
     #endif
-    let areAskedFor = ProcessInfo.processInfo.environment["CIPHERDATA_CHECKS"] == "1"
-    XCTAssertEqual(areBuilt, areAskedFor, "the build was made under another environment")
+    let areRequested = ProcessInfo.processInfo.environment["CIPHERDATA_CHECKS"] == "1"
+    XCTAssertEqual(areBuilt, areRequested, "the build was made under another environment")
   }
 
   #if CIPHERDATA_CHECKS

@@ -35,7 +35,7 @@ final class ModelValidationTests: XCTestCase {
     expect([], accepted: expected.map { "E.a: \($0)" }, line: line) { Entity("E") { attribute } }
   }
 
-  func testAModelWithoutMistakesHasNoIssues() {
+  func testAValidModelHasNoIssues() {
     expect([]) {
       Entity("A", abstract: true) { Attribute("name", .string) }
       Entity("B", parent: "A") { Relationship("a", to: "A") }
@@ -43,7 +43,7 @@ final class ModelValidationTests: XCTestCase {
     XCTAssertEqual(ManagedObjectModel().validationIssues(), [])
   }
 
-  func testAllMistakesAreReportedAtOnce() {
+  func testAllErrorsAreReportedTogether() {
     let model = ManagedObjectModel {
       Entity("E", parent: "Gone") {
         Attribute("hash", .string)
@@ -89,7 +89,7 @@ final class ModelValidationTests: XCTestCase {
     }
   }
 
-  func testOddNamesAreAllowed() {
+  func testUnusualNamesAreAllowed() {
     expect([]) {
       Entity("order by \"x\"") {
         for name in [

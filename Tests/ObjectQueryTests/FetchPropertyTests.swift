@@ -53,7 +53,7 @@ final class FetchPropertyTests: XCTestCase {
     }
   }
 
-  func testPropertyListMistakesHavePositions() {
+  func testPropertyListErrorsHavePositions() {
     for (format, message) in [
       ("name,", "Expected a value, a key path or a condition, not the end"), ("count(name) AS", "Expected a name after AS, not the end"),
       ("name section", "Expected after the property: AS and a name, a comma, or the end, not section"),

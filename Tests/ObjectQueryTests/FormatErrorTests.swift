@@ -9,7 +9,7 @@ final class FormatErrorTests: XCTestCase {
     return try XCTUnwrap(thrown as? PredicateFormatError, format)
   }
 
-  func testAMistakeIsShownWithACaretBelowIt() throws {
+  func testAnErrorIsShownWithACaretBelowIt() throws {
     let error = try error("name == 'é' AND\n  age >> AND")
     XCTAssertEqual(error.line, 2)
     XCTAssertEqual(error.column, 10)

@@ -75,7 +75,7 @@ final class TextQueryTests: XCTestCase {
     XCTAssertEqual(try TextQuery("fox ... dog"), try TextQuery("fox dog"))
   }
 
-  func testQueryMistakesHavePositions() {
+  func testQueryErrorsHavePositions() {
     for (query, position) in [
       ("quick \"brown fox", 6), ("quick (brown", 6), ("quick) brown", 5), ("OR fox", 0), ("fox OR", 5), ("fox AND", 4), ("*", 0),
       ("a ** b", 2),

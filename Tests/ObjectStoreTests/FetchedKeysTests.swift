@@ -4,20 +4,20 @@ import _TestSupport
 
 /// Keys added in any order are returned sorted, in batches.
 final class FetchedKeysTests: XCTestCase {
-  private func taken(_ keys: [Int64], portion: Int) -> [[Int64]] {
+  private func taken(_ keys: [Int64], batch: Int) -> [[Int64]] {
     let found = FetchedKeys()
     for key in keys { found.insert(key, entity: 3) }
     var portions: [[Int64]] = []
-    while case let next = found.removeFirst(portion), !next.isEmpty { portions.append(next) }
+    while case let next = found.removeFirst(batch), !next.isEmpty { portions.append(next) }
     return portions
   }
 
   func testKeysAreReturnedInOrderAndOnce() {
     for keys in [Array(1...2_000), Array(1...2_000).shuffled(), [7, 1 << 40, 512, 511, 513, -1, -700, .max, 7], []] as [[Int64]] {
-      for portion in [1, 3, 500, .max] {
-        let portions = taken(keys, portion: portion)
+      for batch in [1, 3, 500, .max] {
+        let portions = taken(keys, batch: batch)
         XCTAssertEqual(portions.flatMap { $0 }, Set(keys).sorted())
-        XCTAssertTrue(portions.dropLast().allSatisfy { $0.count == portion })
+        XCTAssertTrue(portions.dropLast().allSatisfy { $0.count == batch })
       }
     }
   }
@@ -31,7 +31,7 @@ final class FetchedKeysTests: XCTestCase {
       all, all.reversed(), holes, holes.reversed(), all + all, all + holes.reversed(), pages.shuffled(using: &generator).flatMap { $0 },
       holes.shuffled(using: &generator),
     ] {
-      let portions = taken(keys, portion: 777)
+      let portions = taken(keys, batch: 777)
       XCTAssertEqual(portions.flatMap { $0 }, Set(keys).sorted())
     }
   }

@@ -153,14 +153,14 @@ private struct RandomHistory {
   init(seed: UInt64) { generator = SeededGenerator(seed: seed) }
 
   private mutating func number(upTo bits: Int) -> Int64 {
-    let greatest = Int64(1) << Int64.random(in: 1...Int64(bits), using: &generator) - 1
-    return Int64.random(in: 1...greatest, using: &generator)
+    let maximum = Int64(1) << Int64.random(in: 1...Int64(bits), using: &generator) - 1
+    return Int64.random(in: 1...maximum, using: &generator)
   }
   private mutating func id() -> Int { Int(number(upTo: 31)) }
   private mutating func object() -> HistoryObject { HistoryObject(entity: id(), key: number(upTo: 46)) }
 
-  private mutating func list<Element>(_ greatest: Int = 6, _ element: (inout RandomHistory) -> Element) -> [Element] {
-    (0..<Int.random(in: 0...greatest, using: &generator)).map { _ in element(&self) }
+  private mutating func list<Element>(_ maximum: Int = 6, _ element: (inout RandomHistory) -> Element) -> [Element] {
+    (0..<Int.random(in: 0...maximum, using: &generator)).map { _ in element(&self) }
   }
 
   private mutating func bytes(_ count: Int) -> Data { Data((0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) }) }

@@ -9,7 +9,7 @@ final class RetiredObjectsTests: XCTestCase {
   func testOverlappingReadsRetainFewObjects() {
     let readers = ReaderCount()
     var retired = RetiredObjects()
-    var greatest = 0
+    var maximum = 0
     var reader = readers.begin()
     for _ in 0..<10_000 {
       // The next read begins before the previous one ends.
@@ -18,9 +18,9 @@ final class RetiredObjectsTests: XCTestCase {
       retired.release(unlessReadBy: readers)
       readers.end(reader)
       reader = next
-      greatest = max(greatest, retired.count)
+      maximum = max(maximum, retired.count)
     }
-    XCTAssertLessThanOrEqual(greatest, 8)
+    XCTAssertLessThanOrEqual(maximum, 8)
     readers.end(reader)
     retired.release(unlessReadBy: readers)
     XCTAssertTrue(retired.isEmpty)

@@ -59,7 +59,7 @@ final class StoreErrorTests: XCTestCase {
     let update = StoreError(.nothingToUpdate(entity: "A"), operation: .batchUpdate)
     XCTAssertEqual(update.code, .invalidRequest)
     XCTAssertEqual(update.entityName, "A")
-    XCTAssertEqual(StoreError(.otherResult).code, .internalInconsistency)
+    XCTAssertEqual(StoreError(.resultTypeMismatch).code, .internalInconsistency)
   }
 
   func testOperationsAreNames() {

@@ -73,12 +73,12 @@ struct CallgrindFile {
   init(_ file: URL) throws {
     var (sum, isCounted, isCall) = (0, true, false)
     // An object's name occurs on first use; later lines use its number.
-    var leftOut: Set<Substring> = []
+    var omitted: Set<Substring> = []
     for line in try String(contentsOf: file, encoding: .utf8).split(separator: "\n") {
       if line.hasPrefix("ob=") || line.hasPrefix("cob=") {
         let fields = line.drop { $0 != "(" }.split(separator: " ", maxSplits: 1)
-        if fields.count == 2, fields[1].contains("/libcrypto") { leftOut.insert(fields[0]) }
-        if line.hasPrefix("ob="), let number = fields.first { isCounted = !leftOut.contains(number) }
+        if fields.count == 2, fields[1].contains("/libcrypto") { omitted.insert(fields[0]) }
+        if line.hasPrefix("ob="), let number = fields.first { isCounted = !omitted.contains(number) }
       } else if line.hasPrefix("calls=") {
         // The cost of a call is counted in the callee.
         isCall = true

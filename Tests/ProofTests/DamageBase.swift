@@ -72,7 +72,7 @@ struct DamageBase: Codable, Sendable {
 
   private static func withLog() throws -> DamageBase {
     var base = DamageBase(name: "with a log", settings: ProofSettings())
-    base.settings.hearsOthers = true
+    base.settings.observesOthers = true
     let attempt = try Attempt(base.settings, [:])
     try attempt.openStore()
     try fill(attempt.open, "film", 10)

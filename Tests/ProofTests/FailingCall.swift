@@ -65,6 +65,6 @@ struct FailingCall: ProofCase {
       guard failures > 0 else { return "failed without a fault: \(thrown)" }
       if let problem = StoreError.problem(of: thrown, allowed: fault.codes) { return problem }
     }
-    return try WorkAftermath(base: base, attempt: attempt, hasFailed: thrown != nil).problem()
+    return try WorkVerification(base: base, attempt: attempt, hasFailed: thrown != nil).problem()
   }
 }

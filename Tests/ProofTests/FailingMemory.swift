@@ -24,7 +24,7 @@ struct FailingMemory: ProofCase {
     do { try work.body(attempt) } catch { thrown = error }
     fault_memory_disarm()
     if let thrown, let problem = StoreError.problem(of: thrown, allowed: [.outOfMemory]) { return problem }
-    return try WorkAftermath(base: base, attempt: attempt, hasFailed: thrown != nil).problem()
+    return try WorkVerification(base: base, attempt: attempt, hasFailed: thrown != nil).problem()
   }
 }
 

@@ -49,7 +49,7 @@ final class FailingMemoryTests: XCTestCase {
   func testConnectionsAreClosedAfterAFailedRollback() throws { try play("transaction", atLeast: 12) }
 
   /// The page size was read as missing, and the library was taken for one without encryption.
-  func testUnreadableSettingsAreNotTakenForMissingEncryption() throws { try play("setting", atLeast: 5) }
+  func testUnreadableSettingsAreNotMistakenForMissingEncryption() throws { try play("setting", atLeast: 5) }
 
   /// SQLCipher freed memory twice when it closed a handle whose key setup had run out of memory. Version 4 still does so for one
   /// allocation, because it cannot be kept from copying a key.

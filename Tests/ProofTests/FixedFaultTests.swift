@@ -86,7 +86,7 @@ final class FixedFaultTests: XCTestCase {
     try attempt.closeStore()
   }
 
-  func testTemporarilyUnopenableFilesAreNotTakenForReadOnly() throws {
+  func testTemporarilyUnopenableFilesAreNotMistakenForReadOnly() throws {
     guard fault_injection_works() else { return }
     let attempt = try makeAttempt()
     try attempt.closeStore()
@@ -143,7 +143,7 @@ final class FixedFaultTests: XCTestCase {
     XCTAssertEqual(try attempt.contents().count, 2)
   }
 
-  func testTemporarilyUnreadableHistoriesAreNotTakenForMissing() throws {
+  func testTemporarilyUnreadableHistoriesAreNotMistakenForMissing() throws {
     guard fault_injection_works() else { return }
     let attempt = try Attempt(ProofSettings(hasHistory: true), [:])
     try attempt.openStore()

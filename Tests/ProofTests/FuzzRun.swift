@@ -65,7 +65,7 @@ struct FuzzRun: ProofCase {
     process.waitUntilExit()
     if process.terminationStatus == 0, process.terminationReason == .exit { return nil }
     let lines = String(decoding: try Data(contentsOf: log), as: UTF8.self).split(separator: "\n")
-    let told = lines.filter { $0.contains("PROBLEM") || $0.contains("ERROR") || $0.contains("Fatal error") || $0.hasPrefix("SUMMARY") }
-    return told.isEmpty ? "it ended with \(process.terminationStatus): \(lines.last ?? "")" : told.prefix(3).joined(separator: "; ")
+    let reported = lines.filter { $0.contains("PROBLEM") || $0.contains("ERROR") || $0.contains("Fatal error") || $0.hasPrefix("SUMMARY") }
+    return reported.isEmpty ? "it ended with \(process.terminationStatus): \(lines.last ?? "")" : reported.prefix(3).joined(separator: "; ")
   }
 }

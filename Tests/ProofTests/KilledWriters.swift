@@ -101,8 +101,8 @@ struct KilledWriters: ProofCase {
       return "process \(end.number), \(round.orders[end.number].role.rawValue), ended with status \(end.status)"
     }
     result.counts.withLock { $0.acknowledged = journals.reduce(0) { $0 + $1.acknowledged } }
-    if theme.isReplaced { return try ReplacedAftermath(round: round, journals: journals).problem() }
-    return try KillAftermath(round: round, journals: journals, before: theme.hasStore ? Self.films : []).problem()
+    if theme.isReplaced { return try ReplacementVerification(round: round, journals: journals).problem() }
+    return try KillVerification(round: round, journals: journals, before: theme.hasStore ? Self.films : []).problem()
   }
 
   // MARK: The round
@@ -128,7 +128,7 @@ struct KilledWriters: ProofCase {
     try Data("\(Self.toolPassphrase)\n".utf8).write(to: folder.file("journal/passphrase"))
     guard theme.hasStore else { return round }
     if theme.isReplaced {
-      try ReplacedAftermath.makeSources(round)
+      try ReplacementVerification.makeSources(round)
       return round
     }
     try Self.make(round.store, Self.films, settings)

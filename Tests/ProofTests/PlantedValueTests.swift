@@ -94,8 +94,8 @@ final class PlantedValueTests: XCTestCase {
     try work.keep()
     try work.damage()
     XCTAssertGreaterThan(work.errorCount, 9)
-    XCTAssertGreaterThan(work.heardTexts.count, 5)
-    for text in work.texts + work.heardTexts where Planted.isIn(Data(text.utf8)) {
+    XCTAssertGreaterThan(work.receivedTexts.count, 5)
+    for text in work.texts + work.receivedTexts where Planted.isIn(Data(text.utf8)) {
       XCTFail("a text of \(text.count) characters has a value: \(text.prefix(40))…")
     }
     print("PLAYED")

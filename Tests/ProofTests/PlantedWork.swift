@@ -51,18 +51,18 @@ final class PlantedWork {
   private(set) var fileCount = 0
 
   /// The texts of notifications that contain no objects, whose descriptions include values.
-  private final class Heard: Sendable { let texts = Mutex<[String]>([]) }
-  private let heard = Heard()
+  private final class TextRecorder: Sendable { let texts = Mutex<[String]>([]) }
+  private let received = TextRecorder()
   private var observers: [any NSObjectProtocol] = []
-  var heardTexts: [String] { heard.texts.withLock { $0 } }
+  var receivedTexts: [String] { received.texts.withLock { $0 } }
 
   init(in folder: URL) {
     self.folder = folder
     for name in [ManagedObjectContext.didSaveObjectIDsNotification, .persistentStoreRemoteChange] {
       observers.append(
-        NotificationCenter.default.addObserver(forName: name, object: nil, queue: nil) { [heard] notification in
+        NotificationCenter.default.addObserver(forName: name, object: nil, queue: nil) { [received] notification in
           let text = "\(notification.name.rawValue) \(notification.userInfo ?? [:])"
-          heard.texts.withLock { $0.append(text) }
+          received.texts.withLock { $0.append(text) }
         })
     }
   }

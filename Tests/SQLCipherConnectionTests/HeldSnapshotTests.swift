@@ -38,7 +38,7 @@ final class HeldSnapshotTests: StoreTestCase {
   private func assertEnded(_ snapshot: HeldSnapshot, file: StaticString = #filePath, line: UInt = #line) {
     XCTAssertTrue(snapshot.isOver, file: file, line: line)
     XCTAssertThrowsError(try count(snapshot), file: file, line: line) { error in
-      guard case .expired? = error as? HeldSnapshot.Ending else { return XCTFail("\(error)", file: file, line: line) }
+      guard case .expired? = error as? HeldSnapshot.EndReason else { return XCTFail("\(error)", file: file, line: line) }
     }
   }
 
@@ -137,19 +137,19 @@ final class HeldSnapshotTests: StoreTestCase {
   }
 
   func testGrowingLogsAreReportedOnce() throws {
-    final class Told: Sendable { let sizes = Mutex<[Int]>([]) }
-    let told = Told()
+    final class SizeRecorder: Sendable { let sizes = Mutex<[Int]>([]) }
+    let reported = SizeRecorder()
     var limits = LogLimits()
     limits.warningSize = 1 << 20
-    limits.onWarning = { size, _ in told.sizes.withLock { $0.append(size) } }
+    limits.onWarning = { size, _ in reported.sizes.withLock { $0.append(size) } }
     let pool = try makePool(limits)
     defer { pool.close() }
     try insert(pool, bytes: 4_000, count: 500)
-    XCTAssertEqual(told.sizes.withLock { $0.count }, 0, "it is not held")
+    XCTAssertEqual(reported.sizes.withLock { $0.count }, 0, "it is not held")
     let snapshot = try pool.holdSnapshot()
     for _ in 0..<20 { try insert(pool, bytes: 4_000, count: 50) }
-    XCTAssertEqual(told.sizes.withLock { $0.count }, 1)
-    XCTAssertGreaterThanOrEqual(told.sizes.withLock { $0[0] }, 1 << 20)
+    XCTAssertEqual(reported.sizes.withLock { $0.count }, 1)
+    XCTAssertGreaterThanOrEqual(reported.sizes.withLock { $0[0] }, 1 << 20)
     withExtendedLifetime(snapshot) {}
   }
 
@@ -246,7 +246,7 @@ final class HeldSnapshotTests: StoreTestCase {
     assertThrows(.storeCorrupt(.pageMAC)) { try snapshot.read { try $0.firstInteger("SELECT sum(length(hex(a))) FROM t") } }
     XCTAssertTrue(snapshot.isOver)
     XCTAssertThrowsError(try count(snapshot)) { error in
-      guard case .lost? = error as? HeldSnapshot.Ending else { return XCTFail("\(error)") }
+      guard case .lost? = error as? HeldSnapshot.EndReason else { return XCTFail("\(error)") }
     }
     XCTAssertFalse(try pool.holdSnapshot().isOver)
   }
@@ -301,12 +301,12 @@ final class HeldSnapshotTests: StoreTestCase {
   }
 
   func testCompanionsAreReleasedWithTheirSnapshot() throws {
-    final class Companion {}
+    final class Probe {}
     let pool = try makePool()
     defer { pool.close() }
-    weak var companion: Companion?
-    func make() -> Companion {
-      let made = Companion()
+    weak var companion: Probe?
+    func make() -> Probe {
+      let made = Probe()
       companion = made
       return made
     }
@@ -332,7 +332,7 @@ final class HeldSnapshotTests: StoreTestCase {
             if thread == 7, number % 20 == 19 { try pool.withExclusiveAccess { _ in ((), nil) } }
           }
         }
-      } catch HeldSnapshot.Ending.expired {
+      } catch HeldSnapshot.EndReason.expired {
       } catch {
         failures.withLock { $0.append("\(error)") }
       }

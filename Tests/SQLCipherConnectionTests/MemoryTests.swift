@@ -123,7 +123,7 @@ final class MemoryTests: StoreTestCase {
     XCTAssertEqual(StoreAccessError.system(ENOMEM, path: nil, operation: .open).kind, .outOfMemory)
   }
 
-  func testUnreadableLogsAreNotTakenForTheirEnd() throws {
+  func testUnreadableLogsAreNotMistakenForTheirEnd() throws {
     let connection = try Connection.create(path: path, key: testKey())
     try connection.execute("CREATE TABLE t (a)")
     connection.close()

@@ -20,23 +20,23 @@ final class RemoteCommitTests: StoreTestCase {
 
   func testOnlyRemoteCommitsAreReported() throws {
     let pool = try makePool()
-    let told = Mutex(0)
-    try pool.observeRemoteCommits { told.withLock { $0 += 1 } }
+    let reported = Mutex(0)
+    try pool.observeRemoteCommits { reported.withLock { $0 += 1 } }
     for _ in 0..<3 { try pool.withWriter(insert) }
     pool.checkForRemoteCommits()
-    XCTAssertEqual(told.withLock { $0 }, 0)
+    XCTAssertEqual(reported.withLock { $0 }, 0)
     let other = try Connection(opening: path, key: testKey())
     try insert(other)
     try insert(other)
-    XCTAssertEqual(told.withLock { $0 }, 0, "no request was made")
+    XCTAssertEqual(reported.withLock { $0 }, 0, "no request was made")
     pool.checkForRemoteCommits()
     pool.checkForRemoteCommits()
-    XCTAssertEqual(told.withLock { $0 }, 1)
+    XCTAssertEqual(reported.withLock { $0 }, 1)
     // Alternating, with the pool's commit last.
     try insert(other)
     try pool.withWriter(insert)
     pool.checkForRemoteCommits()
-    XCTAssertEqual(told.withLock { $0 }, 2)
+    XCTAssertEqual(reported.withLock { $0 }, 2)
   }
 
   /// A listener once gained two nested closures with each commit, which exhausted memory and finally the stack.
@@ -59,15 +59,15 @@ final class RemoteCommitTests: StoreTestCase {
 
   func testChecksWhileTheWriterIsInUseReportWhenItIsReturned() throws {
     let pool = try makePool()
-    let told = Mutex(0)
-    try pool.observeRemoteCommits { told.withLock { $0 += 1 } }
+    let reported = Mutex(0)
+    try pool.observeRemoteCommits { reported.withLock { $0 += 1 } }
     try insert(try Connection(opening: path, key: testKey()))
     let writer = try pool.takeWriter()
     try insert(writer)
     pool.checkForRemoteCommits()
-    XCTAssertEqual(told.withLock { $0 }, 0)
+    XCTAssertEqual(reported.withLock { $0 }, 0)
     pool.returnWriter(writer)
-    XCTAssertEqual(told.withLock { $0 }, 1)
+    XCTAssertEqual(reported.withLock { $0 }, 1)
   }
 
   func testReadsAfterANotificationSeeTheCommit() throws {
@@ -89,24 +89,24 @@ final class RemoteCommitTests: StoreTestCase {
 
   func testChecksDuringExclusiveAccessReportAfterwards() throws {
     let pool = try makePool()
-    let told = Mutex(0)
-    try pool.observeRemoteCommits { told.withLock { $0 += 1 } }
+    let reported = Mutex(0)
+    try pool.observeRemoteCommits { reported.withLock { $0 += 1 } }
     _ = try pool.withExclusiveAccess { _ in
       pool.checkForRemoteCommits()
-      XCTAssertEqual(told.withLock { $0 }, 0)
+      XCTAssertEqual(reported.withLock { $0 }, 0)
       return ((), nil)
     }
-    XCTAssertEqual(told.withLock { $0 }, 1, "the commits in between are unknown")
+    XCTAssertEqual(reported.withLock { $0 }, 1, "the commits in between are unknown")
   }
 
   func testConcurrentWritersAndChecksMissNoCommits() throws {
     let pool = try makePool()
     let other = Mutex(0)
-    let told = Mutex<Int64>(0)
+    let reported = Mutex<Int64>(0)
     try pool.observeRemoteCommits { [path] in
       _ = path
       let count = try? pool.withReader { try $0.firstInteger("SELECT count(*) FROM t WHERE a = 2") }
-      told.withLock { $0 = max($0, (count ?? nil) ?? 0) }
+      reported.withLock { $0 = max($0, (count ?? nil) ?? 0) }
     }
     let path = path
     DispatchQueue.concurrentPerform(iterations: 4) { thread in
@@ -129,6 +129,6 @@ final class RemoteCommitTests: StoreTestCase {
       }
     }
     XCTAssertEqual(other.withLock { $0 }, 100)
-    XCTAssertEqual(told.withLock { $0 }, 100, "the last commit was reported")
+    XCTAssertEqual(reported.withLock { $0 }, 100, "the last commit was reported")
   }
 }

@@ -159,7 +159,7 @@ final class ZeroedPageTests: StoreTestCase {
     assertThrows(.storeCorrupt(.pageMAC)) { try reader.readTransaction { try reader.firstText("SELECT x FROM t") } }
   }
 
-  func testStoresWithUnwrittenFreePagesAreSoundAndGrow() throws {
+  func testStoresWithUnwrittenFreePagesAreValidAndGrow() throws {
     try makeStore()
     var changed = try data()
     let leaves = try FreePages.leaves(path: path, key: testKey())

@@ -146,10 +146,10 @@ final class CompactionTests: XCTestCase {
     let films = try store(3_000, keeping: 2_500)
     let before = try contents(films)
     let file = try await films.unlock()
-    let told = Mutex<[(Int, Int)]>([])
+    let reported = Mutex<[(Int, Int)]>([])
     do {
       try await file.compact { done, total in
-        told.withLock { $0.append((done, total)) }
+        reported.withLock { $0.append((done, total)) }
         return false
       }
       XCTFail("the task was canceled")
@@ -157,16 +157,16 @@ final class CompactionTests: XCTestCase {
       XCTAssertEqual(error.code, .cancelled)
       XCTAssertEqual(error.operation, .compact)
     }
-    XCTAssertEqual(told.withLock { $0.count }, 1)
+    XCTAssertEqual(reported.withLock { $0.count }, 1)
     XCTAssertFalse(try names(films).contains("films.store.new"))
     XCTAssertEqual(try contents(films), before)
 
-    told.withLock { $0 = [] }
+    reported.withLock { $0 = [] }
     try await file.compact { done, total in
-      told.withLock { $0.append((done, total)) }
+      reported.withLock { $0.append((done, total)) }
       return true
     }
-    let steps = told.withLock { $0 }
+    let steps = reported.withLock { $0 }
     XCTAssertEqual(steps.map(\.0), steps.map(\.0).sorted())
     XCTAssertEqual(Set(steps.map(\.1)).count, 1)
     XCTAssertEqual(steps.last?.0, steps.last?.1)

@@ -42,7 +42,7 @@ final class ExternalDurabilityTests: XCTestCase {
     return (films, store)
   }
 
-  private func assertAllThere(_ films: FilmStore, count: Int, file: StaticString = #filePath, line: UInt = #line) async throws {
+  private func assertAllPresent(_ films: FilmStore, count: Int, file: StaticString = #filePath, line: UInt = #line) async throws {
     let store = try films.open()
     for number in 0..<count { XCTAssertEqual(try store.poster("\(number)"), old, "film \(number)", file: file, line: line) }
     try store.close()
@@ -62,7 +62,7 @@ final class ExternalDurabilityTests: XCTestCase {
     XCTAssertEqual(try store.poster("0"), new)
     try store.close()
     XCTAssertEqual(films.files().count, 1)
-    try await assertAllThere(found, count: 1)
+    try await assertAllPresent(found, count: 1)
   }
 
   func testDeletedValueSurvivesAPowerLossThatRestoresItsRow() async throws {
@@ -75,7 +75,7 @@ final class ExternalDurabilityTests: XCTestCase {
     let found = try disk.afterPowerCut(films)
     try store.close()
     XCTAssertEqual(films.files().count, 1)
-    try await assertAllThere(found, count: 2)
+    try await assertAllPresent(found, count: 2)
   }
 
   func testBatchRequestValuesSurviveAPowerLossThatRestoresTheirRows() async throws {
@@ -83,9 +83,9 @@ final class ExternalDurabilityTests: XCTestCase {
     let disk = try Disk(films.url.path)
     let context = store.newContext()
     _ = try context.execute(BatchUpdateRequest(entityName: "Film", propertiesToUpdate: ["poster": new]))
-    try await assertAllThere(disk.afterPowerCut(films), count: 3)
+    try await assertAllPresent(disk.afterPowerCut(films), count: 3)
     _ = try context.execute(BatchDeleteRequest(entityName: "Film"))
-    try await assertAllThere(disk.afterPowerCut(films), count: 3)
+    try await assertAllPresent(disk.afterPowerCut(films), count: 3)
     try store.close()
     XCTAssertEqual(films.files(), [])
   }
@@ -176,7 +176,7 @@ final class ExternalDurabilityTests: XCTestCase {
     let found = try Disk(films.url.path).afterPowerCut(films)
     try store.close()
     XCTAssertEqual(found.files().count, 2)
-    try await assertAllThere(found, count: 1)
+    try await assertAllPresent(found, count: 1)
   }
 
   func testFullDurabilityRemovesFilesImmediately() throws {

@@ -110,7 +110,7 @@ final class ExternalStorageCopyTests: XCTestCase {
     for number in 0..<3_000 { try context.insert("Film", ["title": "\(number)"]) }
     try context.save()
     let copy = films.folder.file("copy.store")
-    let calls = Mutex((opened: 0, told: 0))
+    let calls = Mutex((opened: 0, reported: 0))
     // A different page size requires an export. Its preparations happen behind the lock and before the snapshot.
     try await films.unlock().keyring.backUp(
       to: copy.path, key: .sqlcipherPassphrase(SecretBytes(utf8: "other"), .sqlcipher3), largeValues: ExternalTable.ids,
@@ -120,8 +120,8 @@ final class ExternalStorageCopyTests: XCTestCase {
         if calls.withLock({ $0.opened }) == 1 { try store.addFilm("large", FilmStore.bytes(200_000)) }
       },
       progress: { _, _ in
-        calls.withLock { $0.told += 1 }
-        if calls.withLock({ $0.told }) == 2 { Self.clearPoster(store) }
+        calls.withLock { $0.reported += 1 }
+        if calls.withLock({ $0.reported }) == 2 { Self.clearPoster(store) }
         return true
       }
     ).close()

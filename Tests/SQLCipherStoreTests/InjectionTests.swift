@@ -22,23 +22,23 @@ final class InjectionTests: XCTestCase {
 
   /// Opens a store with an observer of the statements that SQLite reports.
   private func open(_ store: TestStore, _ model: CompiledModel) throws -> (OpenStore, RecordedStatements) {
-    let heard = RecordedStatements()
+    let received = RecordedStatements()
     var description = store.description
-    description.sqlObserver = SQLObserver { heard.add($0.text) }
-    return (try OpenStore(description, model: model), heard)
+    description.sqlObserver = SQLObserver { received.add($0.text) }
+    return (try OpenStore(description, model: model), received)
   }
 
   func testEveryNameUsesTheStatementsOfAHarmlessName() throws {
-    let names = ["harmless"] + HostileWords.names
+    let names = ["harmless"] + HostileStrings.names
     let store = try TestStore()
     let model = try SpecificationModels.frozen([SpecificationModels.entity("Thing", names.map { SpecificationModels.text($0) })])
-    let (open, heard) = try open(store, model)
+    let (open, received) = try open(store, model)
     let schema = try store.ddl()
     XCTAssertEqual(schema.count { $0.hasPrefix("CREATE TABLE \"Thing\"") }, 1)
     let id = try open.insert("Thing", ["harmless": .text("a")])
     var expected: [Int] = []
     for name in names {
-      _ = heard.take()
+      _ = received.take()
       try open.save { try $0.update(id, [name: .text("b")]) }
       var fetch = FetchSpecification(
         entityName: "Thing",
@@ -46,7 +46,7 @@ final class InjectionTests: XCTestCase {
       fetch.sortDescriptors = [FetchSortDescriptor(name)]
       XCTAssertEqual(try open.ids(fetch), [id], name)
       _ = try open.store.execute(.batchUpdate(BatchUpdateRequest(entityName: "Thing", propertiesToUpdate: [name: "c"])), in: open.scope)
-      let count = heard.take().count
+      let count = received.take().count
       expected.append(count)
     }
     // The first round creates what is created once.
@@ -59,20 +59,20 @@ final class InjectionTests: XCTestCase {
 
   func testEveryValueUsesTheStatementsOfAHarmlessValue() throws {
     let store = try TestStore()
-    let (open, heard) = try open(store, SpecificationModels.library)
+    let (open, received) = try open(store, SpecificationModels.library)
     let schema = try store.ddl()
     let id = try open.insert("Author", ["name": .text("harmless")])
     func statements(_ value: String) throws -> [String] {
-      _ = heard.take()
+      _ = received.take()
       try open.save { try $0.update(id, ["name": .text(value)]) }
       XCTAssertEqual(
         try open.ids(FetchSpecification(entityName: "Author", predicate: .compare("name", .equal, value))), [id], value)
-      return heard.take()
+      return received.take()
     }
     _ = try statements("once")
     let expected = try statements("harmless")
     XCTAssertGreaterThan(expected.count, 2)
-    for value in HostileWords.values { XCTAssertEqual(try statements(value), expected, value) }
+    for value in HostileStrings.values { XCTAssertEqual(try statements(value), expected, value) }
     XCTAssertEqual(try store.ddl(), schema)
     try open.close()
   }

@@ -18,7 +18,7 @@ final class LogGrowthTests: XCTestCase {
     let ids = try open.save { save in try (0..<50).map { try save.insert("Book", ["title": .text("book \($0)")]) } }
     try context.save()
     let reader = open.newContext()
-    var greatest = 0
+    var maximum = 0
     for number in 1...3_000 {
       // A row that is not cached, as when an application reads one per user action.
       let book = try XCTUnwrap(reader.existingObject(with: ids[number % ids.count]))
@@ -28,10 +28,10 @@ final class LogGrowthTests: XCTestCase {
       try context.save()
       if number % 100 == 0 {
         let size = try FileManager.default.attributesOfItem(atPath: store.url.path + "-wal")[.size] as? Int
-        greatest = max(greatest, size ?? 0)
+        maximum = max(maximum, size ?? 0)
       }
     }
     // The checkpoint starts after 1,000 pages, each of 4,096 bytes and a header.
-    XCTAssertLessThan(greatest, 2 * 1_000 * 4_120)
+    XCTAssertLessThan(maximum, 2 * 1_000 * 4_120)
   }
 }

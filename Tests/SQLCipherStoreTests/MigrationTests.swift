@@ -117,7 +117,7 @@ final class MigrationTests: XCTestCase {
     XCTAssertEqual(after, ["Book/1": ["title": "b", "other": "a"]])
   }
 
-  func testOptionalityChangesBothWays() throws {
+  func testOptionalityChangesInBothDirections() throws {
     let older = book([Attribute("pages", .integer32), Attribute("year", .integer32).required()])
     let newer = book([Attribute("pages", .integer32).required().initially(9), Attribute("year", .integer32)])
     let after = try migrate(older, newer) { context in

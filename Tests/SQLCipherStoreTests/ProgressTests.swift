@@ -72,9 +72,9 @@ final class ProgressTests: XCTestCase {
   func testFractionIncreasesMonotonicallyToOne() async throws {
     let films = try films()
     for (name, work) in Self.works {
-      let told = RecordedProgress()
-      try await work(films, told.handler)
-      assertOneFraction(told.all, name)
+      let reported = RecordedProgress()
+      try await work(films, reported.handler)
+      assertOneFraction(reported.all, name)
     }
   }
 
@@ -92,14 +92,14 @@ final class ProgressTests: XCTestCase {
     try context.save()
     try coordinator.remove(store)
     let file = try await SQLCipherStoreFile.unlock(at: url, key: Self.passphrase)
-    let told = RecordedProgress()
-    _ = try await file.findings(.full, progress: told.handler)
-    assertOneFraction(told.all)
+    let reported = RecordedProgress()
+    _ = try await file.findings(.full, progress: reported.handler)
+    assertOneFraction(reported.all)
     // Checking page codes is 0.4 of the total.
-    let ofSQLite = told.all.count { Double($0.done) / Double($0.total) > 0.4 }
-    XCTAssertGreaterThan(ofSQLite, 5, "\(told.all)")
+    let ofSQLite = reported.all.count { Double($0.done) / Double($0.total) > 0.4 }
+    XCTAssertGreaterThan(ofSQLite, 5, "\(reported.all)")
     // The operation is canceled in this phase too.
-    let stopped = RecordedProgress(stoppingAt: told.all.count - 2)
+    let stopped = RecordedProgress(stoppingAt: reported.all.count - 2)
     do {
       _ = try await file.findings(.full, progress: stopped.handler)
       XCTFail("the check was canceled")
@@ -112,16 +112,16 @@ final class ProgressTests: XCTestCase {
     let store = try films.open()
     let target = PersistentStoreDescription(url: films.folder.file("moved.store"))
     let isMoved = Mutex<[Bool]>([])
-    let told = RecordedProgress()
+    let reported = RecordedProgress()
     let coordinator = store.coordinator
     let moved = try await coordinator.migratePersistentStore(store.persistentStore, to: target) { done, total in
       isMoved.withLock { $0.append(coordinator.persistentStores.contains { $0.url == target.url }) }
-      return told.handler(done, total)
+      return reported.handler(done, total)
     }
-    assertOneFraction(told.all)
+    assertOneFraction(reported.all)
     XCTAssertEqual(isMoved.withLock { $0.filter { $0 }.count }, 1, "completion is reported once the store exists")
     XCTAssertEqual(isMoved.withLock { $0.last }, true)
-    XCTAssertGreaterThan(told.all.count, 5)
+    XCTAssertGreaterThan(reported.all.count, 5)
     try coordinator.remove(moved)
   }
 
@@ -129,12 +129,12 @@ final class ProgressTests: XCTestCase {
     let films = try films()
     let store = try films.open()
     let target = PersistentStoreDescription(url: films.folder.file("moved.store"))
-    let told = RecordedProgress(stoppingAt: 3)
+    let reported = RecordedProgress(stoppingAt: 3)
     do {
-      try await store.coordinator.migratePersistentStore(store.persistentStore, to: target, progress: told.handler)
+      try await store.coordinator.migratePersistentStore(store.persistentStore, to: target, progress: reported.handler)
       XCTFail("the migration was canceled")
     } catch let error as StoreError { XCTAssertEqual(error.code, .cancelled) }
-    XCTAssertFalse(told.all.contains { $0.done == $0.total })
+    XCTAssertFalse(reported.all.contains { $0.done == $0.total })
     XCTAssertFalse(FileManager.default.fileExists(atPath: films.folder.file("moved.store").path))
     XCTAssertTrue(store.coordinator.persistentStores.elementsEqual([store.persistentStore], by: ===))
     try store.close()
@@ -150,13 +150,13 @@ final class ProgressTests: XCTestCase {
     let folder = try TemporaryFolder()
     var target = PersistentStoreDescription(url: folder.file("rows.store"), key: Self.passphrase)
     target.durability = .fast
-    let told = RecordedProgress()
+    let reported = RecordedProgress()
     let committed = Mutex<[Bool]>([])
     let moved = try await coordinator.migratePersistentStore(store, to: target) { [url = target.url] done, total in
       committed.withLock { $0.append(coordinator.persistentStores.contains { $0.url == url }) }
-      return told.handler(done, total)
+      return reported.handler(done, total)
     }
-    assertOneFraction(told.all)
+    assertOneFraction(reported.all)
     XCTAssertEqual(committed.withLock { $0.filter { $0 }.count }, 1)
     try coordinator.remove(moved)
   }
@@ -171,9 +171,9 @@ final class ProgressTests: XCTestCase {
 
   func testRotationProgressIncludesAllPhases() async throws {
     let films = try films()
-    let told = RecordedProgress()
-    try await films.unlock().rotateDataKey(progress: told.handler)
-    let fractions = told.all.map { Double($0.done) / Double($0.total) }
+    let reported = RecordedProgress()
+    try await films.unlock().rotateDataKey(progress: reported.handler)
+    let fractions = reported.all.map { Double($0.done) / Double($0.total) }
     // 1,500 rows of 3,000 bytes are copied, then checked; 15 files of 150,000 bytes follow.
     XCTAssertTrue(fractions.contains { $0 > 0.3 && $0 < 0.5 }, "\(fractions)")
     XCTAssertGreaterThan(fractions.filter { $0 > 0.7 && $0 < 1 }.count, 10, "\(fractions)")
@@ -184,14 +184,14 @@ final class ProgressTests: XCTestCase {
     for (name, work) in Self.works {
       var stopped = 0
       while true {
-        let told = RecordedProgress(stoppingAt: stopped + 1)
+        let reported = RecordedProgress(stoppingAt: stopped + 1)
         do {
-          try await work(films, told.handler)
-          XCTAssertEqual(told.all.last?.done, told.all.last?.total, name)
+          try await work(films, reported.handler)
+          XCTAssertEqual(reported.all.last?.done, reported.all.last?.total, name)
           break
         } catch let error as StoreError {
           XCTAssertEqual(error.code, .cancelled, name)
-          XCTAssertTrue(told.all.allSatisfy { $0.done < $0.total }, "\(name) \(told.all)")
+          XCTAssertTrue(reported.all.allSatisfy { $0.done < $0.total }, "\(name) \(reported.all)")
         }
         stopped += 1
         // Some operations report the growth of the file, whose frequency depends on the machine.
@@ -208,15 +208,15 @@ final class ProgressTests: XCTestCase {
   func testFailedWorkNeverReportsCompletion() async throws {
     let films = try films(count: 20)
     let open = try films.open()
-    let told = RecordedProgress()
+    let reported = RecordedProgress()
     do {
-      try await films.unlock().rotateDataKey(progress: told.handler)
+      try await films.unlock().rotateDataKey(progress: reported.handler)
       XCTFail("the store is in use")
     } catch let error as StoreError {
       XCTAssertEqual(error.code, .busy)
     }
     try open.close()
-    XCTAssertFalse(told.all.contains { $0.done == $0.total })
+    XCTAssertFalse(reported.all.contains { $0.done == $0.total })
   }
 
   func testFoundationProgressReportsAndCancels() async throws {

@@ -129,18 +129,18 @@ final class QueryGenerationTests: XCTestCase {
   }
 
   func testOversizedLogEndsObservedGenerations() throws {
-    for hears in [false, true] {
+    for observesOthers in [false, true] {
       let store = try TestStore()
       let (open, _) = try makeLibrary(store) {
         $0.generationLogLimit = 8 << 20
-        $0.postsRemoteChangeNotifications = hears
+        $0.postsRemoteChangeNotifications = observesOthers
       }
       let context = try pin(open)
       let other = try store.open()
       try fill(other.newContext(), mebibytes: 1)
       XCTAssertEqual(try context.count(for: books), 40, "the log is not too long yet")
       try fill(other.newContext(), mebibytes: 8)
-      if hears {
+      if observesOthers {
         // No reader is active.
         XCTAssertTrue(eventually { open.persistentStore.queryGenerations.isEmpty })
       } else {

@@ -23,8 +23,8 @@ final class RemoteChangeRecorder: Sendable {
 
   deinit { task.withLock { $0?.cancel() } }
 
-  var heard: [RemoteStoreChange] { changes.withLock { $0 } }
-  var count: Int { heard.count }
+  var received: [RemoteStoreChange] { changes.withLock { $0 } }
+  var count: Int { received.count }
 }
 
 /// Waits up to ten seconds until a condition holds.

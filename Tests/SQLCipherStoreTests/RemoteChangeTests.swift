@@ -45,7 +45,7 @@ final class RemoteChangeTests: XCTestCase {
     defer { NotificationCenter.default.removeObserver(observer) }
     try second.insert("Tag", ["name": .text("red")])
     waitUntil("the change") { listener.count == 1 && posted.withLock { $0.count } == 1 }
-    let change = try XCTUnwrap(listener.heard.first)
+    let change = try XCTUnwrap(listener.received.first)
     XCTAssertEqual(change.storeIdentifier, first.persistentStore.identifier)
     XCTAssertEqual(change.url, store.url)
     XCTAssertFalse(change.areChangesKnown)
@@ -138,7 +138,7 @@ final class RemoteChangeTests: XCTestCase {
     for await _ in stream { XCTFail("there is no store") }
   }
 
-  func testNoThreadWakesWithoutWrites() throws {
+  func testNoThreadResumesWithoutWrites() throws {
     let store = try TestStore()
     let (first, second) = (try store.openObserving(), try store.openObserving())
     let listener = RemoteChangeRecorder(first.coordinator)
@@ -173,9 +173,9 @@ final class RemoteChangeTests: XCTestCase {
     try first.close()
     waitUntil("it is closed") { watchers() == 0 }
     let again = try store.openObserving()
-    let heard = RemoteChangeRecorder(again.coordinator)
+    let received = RemoteChangeRecorder(again.coordinator)
     try store.execute("CREATE TABLE more (a)")
-    waitUntil("a new observer receives changes") { heard.count == 1 }
+    waitUntil("a new observer receives changes") { received.count == 1 }
   }
 
   func testExhaustedWatchesFailTheOpening() throws {

@@ -55,38 +55,38 @@ final class RemoteHistoryTests: XCTestCase {
   func testNotificationHasKnownChangesAndAToken() throws {
     let store = try TestStore()
     let (one, other) = (try open(store), try open(store))
-    let heard = Mutex<[RemoteStoreChange]>([])
-    let told = Mutex<[ChangeSet]>([])
-    let number = one.coordinator.addObserver { changes in told.withLock { $0.append(changes) } }
+    let received = Mutex<[RemoteStoreChange]>([])
+    let reported = Mutex<[ChangeSet]>([])
+    let number = one.coordinator.addObserver { changes in reported.withLock { $0.append(changes) } }
     defer { one.coordinator.removeObserver(number) }
     let stream = one.coordinator.remoteChanges()
-    let task = Task { for await change in stream { heard.withLock { $0.append(change) } } }
+    let task = Task { for await change in stream { received.withLock { $0.append(change) } } }
     defer { task.cancel() }
     let id = try other.insert("Tag", ["name": .text("red")])
-    try wait("the notice") { heard.withLock { $0.contains { $0.historyToken != nil } } }
-    try wait("the change set") { told.withLock { $0.contains { $0.inserted == [id] } } }
-    XCTAssertTrue(heard.withLock { $0.allSatisfy(\.areChangesKnown) })
+    try wait("the notice") { received.withLock { $0.contains { $0.historyToken != nil } } }
+    try wait("the change set") { reported.withLock { $0.contains { $0.inserted == [id] } } }
+    XCTAssertTrue(received.withLock { $0.allSatisfy(\.areChangesKnown) })
     // A local save is reported once.
-    told.withLock { $0 = [] }
+    reported.withLock { $0 = [] }
     let context = one.newContext()
     try context.insert("Tag", ["name": "own"])
     try context.save()
     _ = try other.insert("Tag", ["name": .text("blue")])
-    try wait("the second") { told.withLock { $0.count >= 2 } }
-    XCTAssertEqual(told.withLock { $0.map(\.inserted.count) }, [1, 1])
+    try wait("the second") { reported.withLock { $0.count >= 2 } }
+    XCTAssertEqual(reported.withLock { $0.map(\.inserted.count) }, [1, 1])
   }
 
   func testChangesAreUnknownWithoutHistory() throws {
     let store = try TestStore()
     let (one, other) = (try open(store, history: nil), try open(store, history: nil))
-    let heard = Mutex<[RemoteStoreChange]>([])
+    let received = Mutex<[RemoteStoreChange]>([])
     let stream = one.coordinator.remoteChanges()
-    let task = Task { for await change in stream { heard.withLock { $0.append(change) } } }
+    let task = Task { for await change in stream { received.withLock { $0.append(change) } } }
     defer { task.cancel() }
     try other.insert("Tag", ["name": .text("red")])
-    try wait("the notice") { heard.withLock { !$0.isEmpty } }
-    XCTAssertEqual(heard.withLock { $0.first?.areChangesKnown }, false)
-    XCTAssertNil(heard.withLock { $0.first?.historyToken })
+    try wait("the notice") { received.withLock { !$0.isEmpty } }
+    XCTAssertEqual(received.withLock { $0.first?.areChangesKnown }, false)
+    XCTAssertNil(received.withLock { $0.first?.historyToken })
   }
 
   func testObserverReadsExistingHistoryAndWaitsForMore() async throws {

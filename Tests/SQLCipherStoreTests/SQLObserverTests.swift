@@ -26,20 +26,20 @@ final class SQLObserverTests: XCTestCase {
   }
 
   private func stack() throws -> (TestStore, OpenStore, RecordedStatements) {
-    let (store, heard) = (try TestStore(), RecordedStatements())
+    let (store, received) = (try TestStore(), RecordedStatements())
     var description = store.description
-    description.sqlObserver = SQLObserver { heard.add($0) }
-    return (store, try OpenStore(description, model: SpecificationModels.assets), heard)
+    description.sqlObserver = SQLObserver { received.add($0) }
+    return (store, try OpenStore(description, model: SpecificationModels.assets), received)
   }
 
   func testStatementsAreReportedWithRowsAndTimes() throws {
-    let (files, store, heard) = try stack()
+    let (files, store, received) = try stack()
     defer { withExtendedLifetime(files) {} }
-    _ = heard.take()
+    _ = received.take()
     let context = store.newContext()
     for number in 0..<7 { _ = try context.insert("Note", ["body": "note \(number)"]) }
     try context.save()
-    let writing = heard.take()
+    let writing = received.take()
     XCTAssertEqual(writing.filter { $0.text.hasPrefix("INSERT OR FAIL") }.map(\.rowCount).reduce(0, +), 7, "\(writing)")
     XCTAssertEqual(writing.first?.text, "BEGIN IMMEDIATE")
     XCTAssertEqual(writing.last?.text, "COMMIT")
@@ -48,18 +48,18 @@ final class SQLObserverTests: XCTestCase {
     var request = FetchRequest<ManagedObject>(entityName: "Note")
     request.predicate = try FetchPredicate(format: "body != %@", "note 3")
     XCTAssertEqual(try store.newContext().fetch(request).count, 6)
-    let reading = heard.take("SELECT")
+    let reading = received.take("SELECT")
     XCTAssertEqual(reading.map(\.rowCount), [6], "\(reading)")
     XCTAssertFalse(reading.contains { $0.text == "SELECT 1 FROM sqlite_master LIMIT 1" })
 
     let update = BatchUpdateRequest(entityName: "Note", propertiesToUpdate: ["body": "other"])
     _ = try store.newContext().execute(update)
-    XCTAssertEqual(heard.take("UPDATE").map(\.rowCount).max(), 7)
+    XCTAssertEqual(received.take("UPDATE").map(\.rowCount).max(), 7)
     try store.close()
   }
 
   func testObserversReceiveNoValues() throws {
-    let (files, store, heard) = try stack()
+    let (files, store, received) = try stack()
     defer { withExtendedLifetime(files) {} }
     let context = store.newContext()
     let marker = "marker-of-a-value"
@@ -76,34 +76,34 @@ final class SQLObserverTests: XCTestCase {
       _ = try store.newContext().execute(
         BatchUpdateRequest(entityName: "Note", predicate: request.predicate, propertiesToUpdate: ["body": marker]))
     }
-    let all = heard.take()
+    let all = received.take()
     XCTAssertGreaterThan(all.count, 20)
     for statement in all { XCTAssertFalse("\(statement)".contains(marker), "\(statement)") }
     try store.close()
   }
 
   func testStatementAbandonedEarlyIsReportedOnce() throws {
-    let (files, store, heard) = try stack()
+    let (files, store, received) = try stack()
     defer { withExtendedLifetime(files) {} }
     let context = store.newContext()
     for number in 0..<5 { _ = try context.insert("Note", ["body": "\(number)"]) }
     try context.save()
-    _ = heard.take()
+    _ = received.take()
     var request = FetchRequest<ManagedObject>(entityName: "Note")
     request.fetchLimit = 2
     _ = try store.newContext().fetch(request)
-    XCTAssertEqual(heard.take("SELECT").map(\.rowCount), [2])
+    XCTAssertEqual(received.take("SELECT").map(\.rowCount), [2])
     try store.close()
   }
 
   func testMigrationStatementsAreReported() throws {
     let store = try TestStore()
     try OpenStore(store.description, model: try SpecificationModels.frozen([Self.entity(["a"])])).close()
-    let heard = RecordedStatements()
+    let received = RecordedStatements()
     var description = store.description
-    description.sqlObserver = SQLObserver { heard.add($0) }
+    description.sqlObserver = SQLObserver { received.add($0) }
     try OpenStore(description, model: try SpecificationModels.frozen([Self.entity(["a", "b"])])).close()
-    XCTAssertEqual(heard.take("ALTER TABLE").count, 1)
+    XCTAssertEqual(received.take("ALTER TABLE").count, 1)
   }
 
   private static func entity(_ names: [String]) -> EntityDescription {

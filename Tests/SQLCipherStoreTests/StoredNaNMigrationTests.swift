@@ -107,7 +107,7 @@ final class StoredNaNMigrationTests: XCTestCase {
     }
   }
 
-  func testANaNOfADecimalThatGetsAnotherTypeIsRefused() throws {
+  func testANaNOfADecimalThatGetsAnotherTypeIsRejected() throws {
     for type in [AttributeType.double, .float, .integer16, .integer32, .integer64, .boolean] {
       let model = ManagedObjectModel {
         Entity("Item") {
@@ -177,7 +177,7 @@ final class StoredNaNMigrationTests: XCTestCase {
     try changesNothing(store, line: line)
   }
 
-  func testAMappingThatTakesOverANaNIsRefused() throws {
+  func testAMappingThatCopiesANaNIsRejected() throws {
     let store = try makeStore()
     for mapping in [
       EntityMapping(.copy, from: "Item", to: "Item"),
@@ -190,7 +190,7 @@ final class StoredNaNMigrationTests: XCTestCase {
     }
   }
 
-  func testAMappingThatComputesNaNIsRefused() throws {
+  func testAMappingThatComputesNaNIsRejected() throws {
     let store = try makeStore()
     for (key, value) in [("amount", Decimal.nan), ("amount", Double.nan), ("real", Double.nan)] as [(String, any Sendable)] {
       let computed = PropertyMapping(name: key) { source, _ -> (any Sendable)? in
@@ -221,7 +221,7 @@ final class StoredNaNMigrationTests: XCTestCase {
     ])
   }
 
-  func testAStageThatSetsNaNIsRefused() throws {
+  func testAStageThatSetsNaNIsRejected() throws {
     let store = try makeStore()
     for (key, value) in [("amount", Decimal.nan), ("amount", Double.nan), ("real", Double.nan)] as [(String, any Sendable)] {
       try refused(store, key) {

@@ -9,7 +9,7 @@ final class MissingClassesTests: XCTestCase {
     return container.newBackgroundContext()
   }
 
-  private func assertRefused(_ part: String, line: UInt = #line, _ body: () throws -> Void) {
+  private func assertRejected(_ part: String, line: UInt = #line, _ body: () throws -> Void) {
     XCTAssertThrowsError(try body(), line: line) { error in
       guard let error = error as? StoreError else { return XCTFail("\(error)", line: line) }
       XCTAssertEqual(error.code, .invalidRequest, line: line)
@@ -20,18 +20,18 @@ final class MissingClassesTests: XCTestCase {
   func testThrowingFunctionsNameTheMissingCall() async throws {
     let context = try await context(PersistentContainer(name: "M", managedObjectModel: MessengerModel.managedObjectModel))
     let missing = "makeContainer of the generated model, or pass PersistentContainer the argument `classes: Chat.classTable`"
-    assertRefused(missing) { try context.insertObject(Chat.self) }
-    assertRefused(missing) { _ = try context.fetch(Chat.all) }
-    assertRefused(missing) { try context.findOrCreate(Chat.self, keys: ["position"], values: [[1]]) }
-    assertRefused(missing) { _ = try context.execute(BatchInsertRequest(Chat.self) { _ in true }) }
+    assertRejected(missing) { try context.insertObject(Chat.self) }
+    assertRejected(missing) { _ = try context.fetch(Chat.all) }
+    assertRejected(missing) { try context.findOrCreate(Chat.self, keys: ["position"], values: [[1]]) }
+    assertRejected(missing) { _ = try context.execute(BatchInsertRequest(Chat.self) { _ in true }) }
     // Inserted by entity name, objects are instances of `ManagedObject`.
     XCTAssertTrue(type(of: try context.insertObject(entityName: "Chat")) == ManagedObject.self)
   }
 
   func testClassesOfAnotherModelAreReportedAsSuch() async throws {
     let context = try await context(MessengerModel.makeContainer())
-    assertRefused("generated for another model") { try context.insertObject(Package.self) }
-    assertRefused("Register it in the ManagedObjectClasses") { try context.insertObject(Unknown.self) }
+    assertRejected("generated for another model") { try context.insertObject(Package.self) }
+    assertRejected("Register it in the ManagedObjectClasses") { try context.insertObject(Unknown.self) }
   }
 
   func testClassTableNamedByTheMessageWorks() async throws {
@@ -41,7 +41,7 @@ final class MissingClassesTests: XCTestCase {
     XCTAssertTrue(chat.isInserted)
     XCTAssertEqual(try context.fetch(Chat.all), [chat])
     XCTAssertIdentical(try context.insertObject(entityName: "Chat") as? Chat, context.insertedObjects.first { $0 !== chat })
-    assertRefused("is abstract") { try context.insertObject(Message.self) }
+    assertRejected("is abstract") { try context.insertObject(Message.self) }
   }
 
   func testObjectsWithoutAContextHaveTheClassOfTheirEntity() async throws {
@@ -52,8 +52,8 @@ final class MissingClassesTests: XCTestCase {
     let chat = try Chat(entity: entity("Chat"), of: coordinator)
     context.insert(chat)
     XCTAssertEqual(context.insertedObjects, [chat])
-    assertRefused("are not of the class Package") { _ = try Package(entity: entity("Chat"), of: coordinator) }
-    assertRefused("is abstract") { _ = try Message(entity: entity("Message"), of: coordinator) }
+    assertRejected("are not of the class Package") { _ = try Package(entity: entity("Chat"), of: coordinator) }
+    assertRejected("is abstract") { _ = try Message(entity: entity("Message"), of: coordinator) }
     XCTAssertEqual(try ManagedObject(entity: entity("Chat"), of: coordinator).entity.name, "Chat")
   }
 

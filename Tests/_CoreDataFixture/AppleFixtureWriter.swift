@@ -74,12 +74,12 @@ package struct AppleFixtureWriter {
 
   private func writeMetadata(_ database: FixtureDatabase) throws {
     for entity in model.entities {
-      let greatest = graph.objects.filter { model.entity(named: $0.entity)?.root == entity.root }.map(\.key).max() ?? 0
+      let maximum = graph.objects.filter { model.entity(named: $0.entity)?.root == entity.root }.map(\.key).max() ?? 0
       try database.insert(
         into: "Z_PRIMARYKEY",
         [
           ("Z_ENT", .int(naming.numbers[entity.number] ?? 0)), ("Z_NAME", .text(entity.name)),
-          ("Z_SUPER", .int(entity.parent.flatMap { naming.numbers[$0] } ?? 0)), ("Z_MAX", .int(entity.parent == nil ? greatest : 0)),
+          ("Z_SUPER", .int(entity.parent.flatMap { naming.numbers[$0] } ?? 0)), ("Z_MAX", .int(entity.parent == nil ? maximum : 0)),
         ])
     }
     for (number, name) in moreEntities {

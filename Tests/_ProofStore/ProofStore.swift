@@ -50,7 +50,7 @@ package struct ProofSettings: Codable, Sendable {
   package var isFast = false
   package var hasHistory = false
   /// Whether the store observes remote changes.
-  package var hearsOthers = false
+  package var observesOthers = false
   /// Whether a missing store is created.
   package var makesStore = true
   /// Whether a migration makes a backup first.
@@ -79,7 +79,7 @@ package struct ProofSettings: Codable, Sendable {
     description.busyTimeout = patience
     if hasHistory { description.historyTracking = true }
     if backsUp { description.migrationBackupURL = url.deletingLastPathComponent().appendingPathComponent("before.store") }
-    description.postsRemoteChangeNotifications = hearsOthers
+    description.postsRemoteChangeNotifications = observesOthers
     return description
   }
 

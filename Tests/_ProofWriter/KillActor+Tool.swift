@@ -22,7 +22,7 @@ extension KillActor {
       let status = try waitFor { await Tool.run(arguments) }
       if status == ExitStatus.success.rawValue { return }
       if refusals.contains(where: { $0.rawValue == status }) { throw StoreError(.busy, "the tool says so") }
-      throw ToolEnding(command: command.joined(separator: " "), status: status)
+      throw ToolExit(command: command.joined(separator: " "), status: status)
     }
   }
 
@@ -155,7 +155,7 @@ extension KillActor {
       do {
         let films = try settings.contents(round.store).filter { $0.contains(" ") && !$0.hasPrefix("tag ") }
         let names = Set(films.compactMap(\.first))
-        guard names.count == 1, films.count == KillRound.filmsOfSource else { throw StrangeStore(films: films) }
+        guard names.count == 1, films.count == KillRound.filmsOfSource else { throw UnexpectedStore(films: films) }
       } catch let error as StoreError
         where round.orders.contains(where: { $0.role == .toolRemove })
         && [.storeNotFound, .keyFileMissing, .keyFileCorrupt, .notAStore, .wrongKey].contains(error.code)
@@ -178,10 +178,10 @@ extension KillActor {
 }
 
 /// A command of the tool that unexpectedly failed.
-struct ToolEnding: Error {
+struct ToolExit: Error {
   var command: String
   var status: Int32
 }
 
 /// A store whose contents match none of the expected ones.
-struct StrangeStore: Error { var films: [String] }
+struct UnexpectedStore: Error { var films: [String] }

@@ -60,7 +60,7 @@ final class KillActor {
   /// Performs a step and records it in the journal. If another process prevents the step, it must change nothing.
   func step(_ step: KillStep, _ body: () throws -> Void) throws -> Bool {
     write(.begun(step))
-    do { try body() } catch let error as StoreError where Self.isRefusal(error) {
+    do { try body() } catch let error as StoreError where Self.isBusy(error) {
       write(.refused("\(error.code)"))
       return false
     }
@@ -69,7 +69,7 @@ final class KillActor {
   }
 
   /// Whether the error means that another process interfered and the step can be retried.
-  private static func isRefusal(_ error: StoreError) -> Bool { error.code == .busy }
+  private static func isBusy(_ error: StoreError) -> Bool { error.code == .busy }
 
   /// Returns the open store. Another process may have migrated it.
   func openStore() throws -> OpenStore {

@@ -151,7 +151,7 @@ struct SoakActor {
 }
 
 /// Whether remote changes were observed.
-private final class Heard: Sendable {
+private final class NotificationFlag: Sendable {
   private let isNew = Atomic<Bool>(false)
   func add() { isNew.store(true, ordering: .sequentiallyConsistent) }
   func take() -> Bool { isNew.exchange(false, ordering: .sequentiallyConsistent) }
@@ -164,23 +164,23 @@ final class SoakWorker {
   private var random: SeededGenerator
   private var open: OpenStore?
   private var count = 0
-  private let heard = Heard()
+  private let received = NotificationFlag()
   private var observer: (any NSObjectProtocol)?
   private var passphrase: String?
 
   init(_ actor: SoakActor) throws {
     self.actor = actor
     settings = actor.settings
-    settings.hearsOthers = actor.role == .watch
+    settings.observesOthers = actor.role == .watch
     random = SeededGenerator(seed: UInt64(actor.number))
     switch actor.role {
     case .copy, .keys: break
     case .write, .batch, .read, .watch: open = try settings.open(actor.store)
     }
     if actor.role == .watch, let open {
-      let heard = heard
+      let received = received
       observer = NotificationCenter.default.addObserver(forName: .persistentStoreRemoteChange, object: open.coordinator, queue: nil) { _ in
-        heard.add()
+        received.add()
       }
     }
   }
@@ -271,7 +271,7 @@ final class SoakWorker {
   }
 
   private func watch() throws {
-    guard heard.take() else { return }
+    guard received.take() else { return }
     let context = try opened().newContext()
     var request = FetchRequest<ManagedObject>(entityName: "Film")
     request.predicate = .compare("title", .beginsWith, "base ")

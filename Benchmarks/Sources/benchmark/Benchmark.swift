@@ -1,6 +1,6 @@
 import BenchmarkData
 import Foundation
-import RawFloor
+import RawSQLCipher
 
 /// Runs the workloads and prints the table of ratios.
 @main

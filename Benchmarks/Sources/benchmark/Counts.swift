@@ -1,5 +1,5 @@
 import BenchmarkData
-import RawFloor
+import RawSQLCipher
 import _AllocationCounter
 
 /// The operations of one run, counted in a separate round that is not timed; nil if they cannot be counted.
@@ -17,12 +17,12 @@ struct Counts: Codable {
 @MainActor
 func count(_ side: Side) async throws -> Counts {
   try await side.prepare()
-  floor_count_statements(true)
+  raw_count_statements(true)
   allocation_counter_start_with_retains()
   try await side.run()
   let counts = allocation_counter_stop()
-  let statements = floor_counted_statements()
-  floor_count_statements(false)
+  let statements = raw_counted_statements()
+  raw_count_statements(false)
   _ = try await side.finish()
   let hasAllocations = allocation_counter_counts_allocations()
   return Counts(

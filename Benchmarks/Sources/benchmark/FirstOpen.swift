@@ -1,6 +1,6 @@
 import BenchmarkData
 import CipherData
-import RawFloor
+import RawSQLCipher
 
 /// W2a: the first opening of a store in a process, so each one runs in a child process.
 @MainActor
@@ -20,14 +20,14 @@ final class FirstOpen {
   }
 
   static func workload(_ stores: OurStores) -> Workload {
-    let floor = FirstOpen(.floor, path: stores.path("floor-first.store")) { path in floor_make_store(path) }
+    let raw = FirstOpen(.raw, path: stores.path("raw-first.store")) { path in raw_make_store(path) }
     let ours = FirstOpen(.ours, path: stores.path("ours-first.store")) { path in
       OurStores.remove(path)
       try await OurStores.open(path).close()
     }
     return Workload(
       id: "W2a", name: "container made and opened, first in a process", unit: .milliseconds, operations: Double(processes),
-      sides: [.floor: floor.side, .ours: ours.side])
+      sides: [.raw: raw.side, .ours: ours.side])
   }
 
   private var side: Side {
@@ -55,8 +55,8 @@ final class FirstOpen {
     guard arguments.count == 3 else { return nil }
     var container: PersistentContainer?
     let measured = try await Child.measure {
-      if arguments[1] == Contender.floor.rawValue {
-        floor_open_once(arguments[2])
+      if arguments[1] == Contender.raw.rawValue {
+        raw_open_once(arguments[2])
       } else {
         container = try await OurStores.open(arguments[2])
       }

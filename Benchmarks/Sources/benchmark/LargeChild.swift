@@ -1,6 +1,6 @@
 import BenchmarkData
 import CipherData
-import RawFloor
+import RawSQLCipher
 
 /// An import or enumeration of W30 on a large library. Each runs in a child process, since memory is measured as the peak of a process.
 @MainActor
@@ -12,7 +12,7 @@ struct LargeChild {
 
   nonisolated static let command = "large"
   /// The number of rows per save.
-  private static let portion: UInt32 = 2_000
+  private static let batch: UInt32 = 2_000
   var work: Work
   var contender: Contender
   var path: String
@@ -31,29 +31,29 @@ struct LargeChild {
       let books = Int(arguments[4]), let cacheSize = Int(arguments[5])
     else { return nil }
     let child = LargeChild(work: work, contender: contender, path: arguments[3], books: books, cacheSize: cacheSize)
-    return contender == .floor ? try await child.answerOfFloor() : try await child.answerOfOurs()
+    return contender == .raw ? try await child.answerOfRaw() : try await child.answerOfLibrary()
   }
 
-  private func answerOfFloor() async throws -> Child.Answer {
-    let library = floor_large_open(path, UInt32(books), UInt32(cacheSize >> 10))
-    defer { floor_large_close(library) }
+  private func answerOfRaw() async throws -> Child.Answer {
+    let library = raw_large_open(path, UInt32(books), UInt32(cacheSize >> 10))
+    defer { raw_large_close(library) }
     var sum: UInt64 = 0
     let measured = try await Child.measure {
       switch work {
-      case .fill: floor_large_import(library, Self.portion)
-      case .enumerate: sum = floor_large_enumerate(library)
+      case .fill: raw_large_import(library, Self.batch)
+      case .enumerate: sum = raw_large_enumerate(library)
       }
     }
-    if work == .fill { sum = bench_mix(floor_large_enumerate(library), floor_large_deep(library)) }
+    if work == .fill { sum = bench_mix(raw_large_enumerate(library), raw_large_deep(library)) }
     return Child.Answer(measured: measured, checksum: sum)
   }
 
-  private func answerOfOurs() async throws -> Child.Answer {
+  private func answerOfLibrary() async throws -> Child.Answer {
     let library = try await LargeLibrary(path, books: books, cacheSize: cacheSize)
     var sum: UInt64 = 0
     let measured = try await Child.measure {
       switch work {
-      case .fill: try library.fill(portion: Self.portion)
+      case .fill: try library.fill(batch: Self.batch)
       case .enumerate: sum = try library.enumerate()
       }
     }

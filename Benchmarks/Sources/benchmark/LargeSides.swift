@@ -2,7 +2,7 @@ import BenchmarkData
 import CipherData
 import Foundation
 import LibraryClasses
-import RawFloor
+import RawSQLCipher
 
 /// W30 at one size: both sides of its workloads, and their stores.
 @MainActor
@@ -13,7 +13,7 @@ final class LargeSides {
   private static let smallCacheSize = 4 << 20
   private let folder: String
   private let books: Int
-  private var floor: OpaquePointer?
+  private var raw: OpaquePointer?
   private var ours: LargeLibrary?
   private var context: ManagedObjectContext?
   private var points: [UInt32] = []
@@ -41,16 +41,16 @@ final class LargeSides {
       workload("W30d", "point", .nanoseconds, points, side: reading),
       workload("W30e", "one-object save", .nanoseconds, saves, side: saving),
       workload("W30f", "count_where, by an index", .milliseconds) {
-        self.asking($0, floor: { floor_large_count($0) }, ours: { try $0.count($1) })
+        self.asking($0, raw: { raw_large_count($0) }, ours: { try $0.count($1) })
       },
-      workload("W30g", "query_top", .milliseconds) { self.asking($0, floor: { floor_large_top($0) }, ours: { try $0.top($1) }) },
+      workload("W30g", "query_top", .milliseconds) { self.asking($0, raw: { raw_large_top($0) }, ours: { try $0.top($1) }) },
     ]
   }
 
   /// Closes the stores and removes them.
   func end() {
     closeAll()
-    for contender in [Contender.floor, .ours] { OurStores.remove(path(contender)) }
+    for contender in [Contender.raw, .ours] { OurStores.remove(path(contender)) }
   }
 
   private func workload(
@@ -58,7 +58,7 @@ final class LargeSides {
   ) -> Workload {
     var workload = Workload(
       id: "\(id)-\(books)", name: "\(name), \(books) books", unit: unit, operations: operations,
-      sides: [.floor: side(.floor), .ours: side(.ours)])
+      sides: [.raw: side(.raw), .ours: side(.ours)])
     workload.books = books
     return workload
   }
@@ -74,8 +74,8 @@ final class LargeSides {
   }
 
   private func closeAll() {
-    floor_large_close(floor)
-    (floor, context, savedBooks) = (nil, nil, [])
+    raw_large_close(raw)
+    (raw, context, savedBooks) = (nil, nil, [])
     try? ours?.close()
     ours = nil
   }
@@ -86,13 +86,13 @@ final class LargeSides {
     _ = try LargeChild(work: .fill, contender: contender, path: path(contender), books: books, cacheSize: Self.cacheSize).start()
   }
 
-  private func needFloor() throws -> OpaquePointer? {
-    if let floor { return floor }
-    try needStore(.floor)
-    floor = floor_large_open(path(.floor), UInt32(books), UInt32(Self.cacheSize >> 10))
+  private func needRaw() throws -> OpaquePointer? {
+    if let raw { return raw }
+    try needStore(.raw)
+    raw = raw_large_open(path(.raw), UInt32(books), UInt32(Self.cacheSize >> 10))
     // Read all pages once, as far as the cache can hold them.
-    _ = floor_large_enumerate(floor)
-    return floor
+    _ = raw_large_enumerate(raw)
+    return raw
   }
 
   private func needOurs() async throws -> LargeLibrary {
@@ -137,9 +137,9 @@ final class LargeSides {
   }
 
   private func reading(_ contender: Contender) -> Side {
-    if contender == .floor {
+    if contender == .raw {
       return Side(
-        prepare: { _ = try self.needFloor() }, run: { self.touched = floor_large_point(self.floor, self.points, self.points.count) },
+        prepare: { _ = try self.needRaw() }, run: { self.touched = raw_large_point(self.raw, self.points, self.points.count) },
         finish: { self.touched })
     }
     return Side(
@@ -151,11 +151,11 @@ final class LargeSides {
   }
 
   private func asking(
-    _ contender: Contender, floor ask: @escaping (OpaquePointer?) -> UInt64,
+    _ contender: Contender, raw ask: @escaping (OpaquePointer?) -> UInt64,
     ours askOurs: @escaping (LargeLibrary, ManagedObjectContext) throws -> UInt64
   ) -> Side {
-    if contender == .floor {
-      return Side(prepare: { _ = try self.needFloor() }, run: { self.touched = ask(self.floor) }, finish: { self.touched })
+    if contender == .raw {
+      return Side(prepare: { _ = try self.needRaw() }, run: { self.touched = ask(self.raw) }, finish: { self.touched })
     }
     return Side(
       prepare: prepareContext,
@@ -173,12 +173,12 @@ final class LargeSides {
   /// Saves the books one by one. The prices are restored before the next round.
   private func saving(_ contender: Contender) -> Side {
     let (old, new) = prices()
-    if contender == .floor {
+    if contender == .raw {
       return Side(
-        prepare: { _ = try self.needFloor() }, run: { floor_large_save(self.floor, self.saves, new, self.saves.count) },
+        prepare: { _ = try self.needRaw() }, run: { raw_large_save(self.raw, self.saves, new, self.saves.count) },
         finish: {
-          let sum = floor_large_point(self.floor, self.saves, self.saves.count)
-          floor_large_save(self.floor, self.saves, old, self.saves.count)
+          let sum = raw_large_point(self.raw, self.saves, self.saves.count)
+          raw_large_save(self.raw, self.saves, old, self.saves.count)
           return sum
         })
     }

@@ -1,6 +1,6 @@
 import BenchmarkData
 import Foundation
-import RawFloor
+import RawSQLCipher
 
 /// The machine and the software versions of a run, for its heading.
 struct Machine: Codable {
@@ -18,8 +18,8 @@ struct Machine: Codable {
 
   @MainActor
   init(_ options: Options, state: OpaquePointer, data: bench_data) {
-    cipher = floor_cipher_version(state).map { String(cString: $0) } ?? "?"
-    sqlite = floor_sqlite_version().map { String(cString: $0) } ?? "?"
+    cipher = raw_cipher_version(state).map { String(cString: $0) } ?? "?"
+    sqlite = raw_sqlite_version().map { String(cString: $0) } ?? "?"
     processor = Self.processorName()
     processors = ProcessInfo.processInfo.activeProcessorCount
     isInMemory = bench_is_memory_backed(options.memoryFolder)

@@ -90,7 +90,7 @@ func measure(_ workload: Workload, rounds: Int, warmsUp: Bool = true, counting: 
   }
   var counts: [Contender: Counts] = [:]
   if counting {
-    for contender in [Contender.floor, .ours] {
+    for contender in [Contender.raw, .ours] {
       // The operations of a child process cannot be counted here.
       guard let side = workload.sides[contender], side.report == nil else { continue }
       counts[contender] = try await count(side)

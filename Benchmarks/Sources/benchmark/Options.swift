@@ -27,7 +27,7 @@ struct Options {
   /// The package index for W19 and W20, as printed by `apt-cache dumpavail`.
   var archive: String?
   /// Whether to run only the C side.
-  var floorOnly = false
+  var rawOnly = false
   /// A file for the start and end of each measured part of our side, in seconds of the monotonic clock, for a profiler.
   var intervals: String?
   /// Whether to only list the workloads.
@@ -37,7 +37,7 @@ struct Options {
 
   static let usage = """
     usage: benchmark [--only W4,W5] [--rounds N] [--output FILE] [--json FILE] [--scale DIVISOR] [--memory-folder DIR] [--disk-folder DIR]
-                     [--archive FILE] [--floor-only] [--no-counts] [--list] [--intervals FILE] [--peer PROGRAM]
+                     [--archive FILE] [--raw-only] [--no-counts] [--list] [--intervals FILE] [--peer PROGRAM]
                      [--sizes BOOKS,BOOKS]
            benchmark --smoke --archive FILE [--only W4,W5]
     """
@@ -47,7 +47,7 @@ struct Options {
     var iterator = arguments.makeIterator()
     while let argument = iterator.next() {
       switch argument {
-      case "--floor-only": floorOnly = true
+      case "--raw-only": rawOnly = true
       case "--list": list = true
       case "--no-counts": counts = false
       case "--child":

@@ -1,6 +1,6 @@
 import BenchmarkData
 import Foundation
-import RawFloor
+import RawSQLCipher
 
 /// The results as a Markdown table.
 struct Report {
@@ -32,22 +32,22 @@ struct Report {
   /// Returns a row of the table.
   func row(_ outcome: Outcome) -> String {
     let workload = outcome.workload
-    let floor = outcome.figures(.floor)
-    var cells = [workload.id, workload.name, workload.unit.rawValue, figure(floor.median)]
+    let raw = outcome.figures(.raw)
+    var cells = [workload.id, workload.name, workload.unit.rawValue, figure(raw.median)]
     if outcome.samples[.ours] != nil {
       let ours = outcome.figures(.ours)
       let limit = outcome.figures(workload.limit)
       // For a ratio to another workload of ours, that workload's figure is shown.
       let mark = workload.limit == .baseline ? { " (to \(figure($0)))" } : { (_: Double) in "" }
       cells += [figure(ours.median), ratio(ours.median, limit.median) + mark(limit.median)]
-      cells += [figure(floor.least), figure(ours.least), ratio(ours.least, limit.least) + mark(limit.least)]
+      cells += [figure(raw.least), figure(ours.least), ratio(ours.least, limit.least) + mark(limit.least)]
     } else {
-      cells += ["C only", "", figure(floor.least), "", ""]
+      cells += ["C only", "", figure(raw.least), "", ""]
     }
     cells += goals(outcome)
     if options.peer != nil { cells += peer(outcome) }
     cells += counts(outcome.counts[.ours])
-    cells += [figure(outcome.wallFigures(.floor).median), outcome.samples[.ours] == nil ? "" : figure(outcome.wallFigures(.ours).median)]
+    cells += [figure(outcome.wallFigures(.raw).median), outcome.samples[.ours] == nil ? "" : figure(outcome.wallFigures(.ours).median)]
     cells.append(String(format: "%016llx", outcome.checksum))
     return "| " + cells.joined(separator: " | ") + " |"
   }
@@ -80,7 +80,7 @@ struct Report {
   private func peer(_ outcome: Outcome) -> [String] {
     guard outcome.samples[.peer] != nil else { return ["", "", ""] }
     let peer = outcome.figures(.peer)
-    return [figure(peer.median), figure(peer.least), ratio(peer.least, outcome.figures(.floor).least)]
+    return [figure(peer.median), figure(peer.least), ratio(peer.least, outcome.figures(.raw).least)]
   }
 
   private func counts(_ counts: Counts?) -> [String] {

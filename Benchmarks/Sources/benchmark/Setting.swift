@@ -1,6 +1,6 @@
 import BenchmarkData
 import Foundation
-import RawFloor
+import RawSQLCipher
 
 @MainActor
 struct Setting {
@@ -17,12 +17,12 @@ struct Setting {
     let folder = "\(options.memoryFolder)/\(folderPrefix)\(ProcessInfo.processInfo.processIdentifier)"
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(atPath: folder) }
-    floor_watch_connections()
-    guard let data = bench_data_make(options.divisor), let state = floor_open(data, folder, options.diskFolder, options.archive) else {
+    raw_watch_connections()
+    guard let data = bench_data_make(options.divisor), let state = raw_open(data, folder, options.diskFolder, options.archive) else {
       throw UsageError(message: "no memory for the data")
     }
     defer {
-      floor_close(state)
+      raw_close(state)
       bench_data_free(data)
     }
     let peer = try options.peer.map { try Peer($0, folder: folder, diskFolder: options.diskFolder, divisor: options.divisor) }
@@ -33,18 +33,18 @@ struct Setting {
 
   /// Returns the selected workloads with their sides.
   func workloads() -> [Workload] {
-    let sides = options.floorOnly ? [:] : ours.sides()
+    let sides = options.rawOnly ? [:] : ours.sides()
     var workloads: [Workload] = []
-    for index in 0..<floor_workload_count() {
-      var workload = Workload(floorIndex: index, state: state)
+    for index in 0..<raw_workload_count() {
+      var workload = Workload(rawIndex: index, state: state)
       workload.sides[.ours] = sides[workload.id]
       workload.sides[.peer] = peer?.side(workload.id)
-      if workload.id == "W2b", !options.floorOnly { workloads.append(FirstOpen.workload(ours.stores)) }
+      if workload.id == "W2b", !options.rawOnly { workloads.append(FirstOpen.workload(ours.stores)) }
       // Reading written values must cost no more than reading unchanged ones.
       if workload.id == "W16d" { workload.sides[.baseline] = sides["W16a"] }
       workloads.append(workload)
     }
-    if !options.floorOnly { workloads += HistorySides(ours.stores, diskFolder: options.diskFolder).workloads() }
+    if !options.rawOnly { workloads += HistorySides(ours.stores, diskFolder: options.diskFolder).workloads() }
     workloads += GenerationSides.workloads(sides)
     workloads += NestingSides.workloads(sides)
     workloads += UndoSides.workloads(sides)
@@ -54,15 +54,15 @@ struct Setting {
   }
 
   /// Returns W29, if selected.
-  func concurrency() -> Concurrency? { options.floorOnly || !options.includes(Concurrency.id) ? nil : Concurrency(ours.stores) }
+  func concurrency() -> Concurrency? { options.rawOnly || !options.includes(Concurrency.id) ? nil : Concurrency(ours.stores) }
 
   /// Returns W23, if selected.
-  func notices() -> Notices? { options.floorOnly || !options.includes(Notices.id) ? nil : Notices(folder: options.diskFolder) }
+  func notices() -> Notices? { options.rawOnly || !options.includes(Notices.id) ? nil : Notices(folder: options.diskFolder) }
 
   /// Returns W30, if selected.
   func sizes() -> Sizes? {
     let sizes = Sizes(options, folder: ours.stores.folder)
-    return options.floorOnly || sizes.workloads().isEmpty ? nil : sizes
+    return options.rawOnly || sizes.workloads().isEmpty ? nil : sizes
   }
 
   private static let folderPrefix = "cipherdata-benchmark-"

@@ -37,7 +37,7 @@ struct Sizes {
           workload, rounds: isChild ? rounds(size, isMemory) : options.rounds, warmsUp: !isChild, counting: options.counts)
         note(outcome)
         let ours = outcome.figures(.ours).least
-        if smallest[id] == nil { smallest[id] = isMemory ? ours : ours / outcome.figures(.floor).least }
+        if smallest[id] == nil { smallest[id] = isMemory ? ours : ours / outcome.figures(.raw).least }
       }
     }
   }

@@ -1,10 +1,10 @@
 import BenchmarkData
-import RawFloor
+import RawSQLCipher
 
 /// The implementation that runs a workload.
 enum Contender: String, CaseIterable {
   /// The hand-written C program.
-  case floor = "C"
+  case raw = "C"
   /// The library.
   case ours = "ours"
   /// GRDB's Codable records, in a child process.
@@ -49,7 +49,7 @@ struct Workload {
   /// The number of books, for workloads at several sizes.
   var books: Int?
   /// The side that the ratio is relative to.
-  var limit: Contender { sides[.baseline] == nil ? .floor : .baseline }
+  var limit: Contender { sides[.baseline] == nil ? .raw : .baseline }
   /// Whether it needs the archive's package index.
   var needsArchive: Bool { id.hasPrefix("W19") || id.hasPrefix("W20") }
 
@@ -64,17 +64,17 @@ struct Workload {
 
   /// Creates the C side's workload at an index of its list.
   @MainActor
-  init(floorIndex: Int32, state: OpaquePointer) {
-    let entry = floor_workload_at(floorIndex).pointee
+  init(rawIndex: Int32, state: OpaquePointer) {
+    let entry = raw_workload_at(rawIndex).pointee
     let unit: Unit =
       switch entry.unit {
-      case FLOOR_NANOSECONDS_EACH: .nanoseconds
-      case FLOOR_BYTES_EACH: .bytes
+      case RAW_NANOSECONDS_EACH: .nanoseconds
+      case RAW_BYTES_EACH: .bytes
       default: .milliseconds
       }
-    let floor = Side(prepare: { entry.prepare(state) }, run: { entry.run(state) }, finish: { entry.finish(state) })
+    let raw = Side(prepare: { entry.prepare(state) }, run: { entry.run(state) }, finish: { entry.finish(state) })
     self.init(
       id: String(cString: entry.id), name: String(cString: entry.name), unit: unit, operations: entry.operations(state),
-      sides: [.floor: floor])
+      sides: [.raw: raw])
   }
 }

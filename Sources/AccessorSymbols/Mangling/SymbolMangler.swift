@@ -79,7 +79,7 @@ private struct Writer {
     if nominal.module == "Swift", nominal.components.count == 1, let letter = StandardTypes.letter(of: own.name) {
       return text.append(standard: letter)
     }
-    if text.appendAgain(nominal) { return }
+    if text.appendSubstitution(nominal) { return }
     if let parent = nominal.parent { append(parent) } else { append(module: nominal.module) }
     if let module = own.extensionModule {
       append(module: module)
@@ -95,14 +95,14 @@ private struct Writer {
     switch type {
     case .nominal(let nominal): append(nominal)
     case .generic(let nominal, let arguments):
-      if text.appendAgain(type) { return }
+      if text.appendSubstitution(type) { return }
       append(nominal)
       text.append("y")
       for argument in arguments { append(argument) }
       text.append("G")
       text.remember(type)
     case .optional(let wrapped):
-      if text.appendAgain(type) { return }
+      if text.appendSubstitution(type) { return }
       append(wrapped)
       text.append("Sg")
       text.remember(type)

@@ -29,9 +29,9 @@ struct SymbolText {
   }
 
   /// Appends the number of a repeated type. Returns `false` if the type is new.
-  mutating func appendAgain(_ nominal: MangledNominal) -> Bool { appendNumber(of: .nominal(nominal)) }
+  mutating func appendSubstitution(_ nominal: MangledNominal) -> Bool { appendNumber(of: .nominal(nominal)) }
   /// Appends the number of a repeated type. Returns `false` if the type is new.
-  mutating func appendAgain(_ type: MangledType) -> Bool { appendNumber(of: .type(type)) }
+  mutating func appendSubstitution(_ type: MangledType) -> Bool { appendNumber(of: .type(type)) }
   /// Records that the symbol contains the type.
   mutating func remember(_ nominal: MangledNominal) { keep(.nominal(nominal)) }
   /// Records that the symbol contains the type.

@@ -83,12 +83,12 @@ package struct PortedFolder: Sendable {
 
   /// Returns the call of the method declared at the cursor with a notification; `nil` if it takes other arguments.
   private static func call(of method: String, _ cursor: TokenCursor) -> String? {
-    var behind = cursor
-    behind.position += 2
-    guard behind.isAt("(") else { return nil }
-    let first = behind.position + 1
-    behind.skipBracketed()
-    let parameter = behind.tokens[first..<max(first, behind.position - 1)]
+    var following = cursor
+    following.position += 2
+    guard following.isAt("(") else { return nil }
+    let first = following.position + 1
+    following.skipBracketed()
+    let parameter = following.tokens[first..<max(first, following.position - 1)]
     guard let label = parameter.first else { return "\(method)()" }
     // `_ note: NSNotification` and `note: NSNotification`.
     guard let name = label.name, !parameter.contains(where: { $0.isMark(",") }) else { return nil }

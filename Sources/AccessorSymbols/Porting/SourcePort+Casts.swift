@@ -18,7 +18,7 @@ extension SourcePort {
     for place in cursor.position..<statement.upperBound {
       var inner = cursor
       inner.position = place
-      changed.look(at: tokens[place], inner)
+      changed.visit(at: tokens[place], inner)
     }
     remarks = changed.remarks
     let former = text(of: whole, applying: changed.edits)
@@ -70,10 +70,10 @@ extension SourcePort {
   /// Returns the operand and the type of a cast.
   private static func cast(_ cursor: TokenCursor) -> (operand: Range<Int>, type: Range<Int>)? {
     guard isCast(cursor), let first = operand(cursor.tokens, before: cursor.position) else { return nil }
-    var behind = cursor
-    behind.position += 3
-    behind.skipAngled()
-    return (first..<cursor.position, cursor.position + 2..<behind.position)
+    var following = cursor
+    following.position += 3
+    following.skipAngled()
+    return (first..<cursor.position, cursor.position + 2..<following.position)
   }
 
   /// Returns the start of the expression that ends before a position.
@@ -84,7 +84,7 @@ extension SourcePort {
       if token.isMark(")") || token.isMark("]") {
         first = TokenCursor.opener(tokens, ofBracketAt: first - 1)
         // The called or subscripted expression precedes it.
-        guard first > 0, tokens[first].touchesFormer, isCalled(tokens[first - 1]) else { return first }
+        guard first > 0, tokens[first].touchesPrevious, isCalled(tokens[first - 1]) else { return first }
       } else if token.isMark(">") {
         var depth = 0
         repeat {
@@ -98,7 +98,7 @@ extension SourcePort {
         first -= 1
         guard first > 0, tokens[first - 1].isMark(".") else { return first }
         first -= 1
-        if first == 0 || tokens[first].beginsLine == false && !tokens[first].touchesFormer { return first }
+        if first == 0 || tokens[first].beginsLine == false && !tokens[first].touchesPrevious { return first }
       } else {
         return nil
       }

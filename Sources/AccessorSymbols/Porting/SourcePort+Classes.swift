@@ -14,20 +14,20 @@ extension SourcePort {
       modifiers[word] = first
     }
     guard modifiers["override"] != nil else { return }
-    var behind = cursor
-    behind.position += 1
-    let parameters = behind.position
-    behind.skipBracketed()
-    guard behind.tokens[parameters..<behind.position].contains(where: { $0.word == "insertInto" }), behind.isAt("{") else { return }
-    behind.skipBracketed()
+    var following = cursor
+    following.position += 1
+    let parameters = following.position
+    following.skipBracketed()
+    guard following.tokens[parameters..<following.position].contains(where: { $0.word == "insertInto" }), following.isAt("{") else { return }
+    following.skipBracketed()
     let access = Self.access(ofClassAround: cursor.position, cursor.tokens)
     // A required initializer must be as visible as its class.
     if let place = modifiers["private"] ?? modifiers["fileprivate"] ?? (access.isEmpty ? nil : modifiers["internal"]) {
       edits.append((cursor.tokens[place].range.lowerBound..<cursor.tokens[place + 1].range.lowerBound, access))
     }
     if modifiers["required"] == nil { edits.append((token.range.lowerBound..<token.range.lowerBound, "required ")) }
-    guard !Self.hasSeedInitializer(behind.tokens, around: cursor.position) else { return }
-    let end = behind.tokens[behind.position - 1].range.upperBound
+    guard !Self.hasSeedInitializer(following.tokens, around: cursor.position) else { return }
+    let end = following.tokens[following.position - 1].range.upperBound
     let indentation = indentation(of: cursor.tokens[first])
     let lines = [
       "", "", "#if !canImport(ObjectiveC)", "  // Contexts make objects of stored rows by it.",
@@ -90,15 +90,15 @@ extension SourcePort {
   // MARK: Classes that accessors cannot name
 
   /// Handles a class with `@NSManaged` properties that is private to its file or local to a function: the accessors are in another file.
-  mutating func lookAtClass(_ token: SourceToken, _ cursor: TokenCursor) {
+  mutating func visitClass(_ token: SourceToken, _ cursor: TokenCursor) {
     guard let name = cursor.token(after: 1)?.name, cursor.token(after: 2)?.isMark(":") == true else { return }
-    var behind = cursor
-    while let next = behind.token, !next.isMark("{") {
+    var following = cursor
+    while let next = following.token, !next.isMark("{") {
       if next.isMark("}") { return }
-      behind.position += 1
+      following.position += 1
     }
-    let parents = cursor.tokens[cursor.position..<behind.position].contains { $0.word == "NSManagedObject" }
-    let hasManaged = !behind.skipBracketed().isEmpty
+    let parents = cursor.tokens[cursor.position..<following.position].contains { $0.word == "NSManagedObject" }
+    let hasManaged = !following.skipBracketed().isEmpty
     guard parents || hasManaged else { return }
     if let brace = TokenCursor.openers(cursor.tokens, before: cursor.position).last, !TokenCursor.isOfType(cursor.tokens, braceAt: brace) {
       if folder.types[name] ?? 0 > 1 {
@@ -118,11 +118,11 @@ extension SourcePort {
     var moved: [String] = []
     for place in localClasses {
       let first = tokens[Self.start(ofDeclarationAt: place, tokens)]
-      var behind = TokenCursor(tokens)
-      behind.position = place
-      while let next = behind.token, !next.isMark("{") { behind.position += 1 }
-      behind.skipBracketed()
-      let whole = first.range.lowerBound..<tokens[behind.position - 1].range.upperBound
+      var following = TokenCursor(tokens)
+      following.position = place
+      while let next = following.token, !next.isMark("{") { following.position += 1 }
+      following.skipBracketed()
+      let whole = first.range.lowerBound..<tokens[following.position - 1].range.upperBound
       let indentation = indentation(of: first)
       let lines = text(of: whole, applying: takeEdits(in: whole)).split(separator: "\n", omittingEmptySubsequences: false)
       moved.append(

@@ -32,7 +32,7 @@ extension SourcePort {
   }
 
   /// `case let error as NSError` is remarked on.
-  mutating func lookAtCase(_ token: SourceToken, _ cursor: TokenCursor) {
+  mutating func visitCase(_ token: SourceToken, _ cursor: TokenCursor) {
     let words = (1...4).map { cursor.token(after: $0)?.word }
     if Array(words[0...1]) == ["is", "NSError"] || ["let", "var"].contains(words[0]) && Array(words[2...3]) == ["as", "NSError"] {
       remark(token, Self.patternAdvice)

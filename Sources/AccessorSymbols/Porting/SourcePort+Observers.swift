@@ -43,14 +43,14 @@ extension SourcePort {
   /// Declares storage for the tokens of the closures in a class that removes its observers.
   mutating func declareTokens(_ cursor: TokenCursor) {
     guard let name = cursor.token(after: 1)?.name, folder.typesWithTokens.contains(name) else { return }
-    var behind = cursor
-    while let next = behind.token, !next.isMark("{") {
+    var following = cursor
+    while let next = following.token, !next.isMark("{") {
       if next.isMark("}") { return }
-      behind.position += 1
+      following.position += 1
     }
-    let brace = behind.position
-    behind.skipBracketed()
-    guard brace < behind.position, !cursor.tokens[brace..<behind.position].contains(where: { $0.word == Self.tokens }) else { return }
+    let brace = following.position
+    following.skipBracketed()
+    guard brace < following.position, !cursor.tokens[brace..<following.position].contains(where: { $0.word == Self.tokens }) else { return }
     let place = cursor.tokens[brace].range.upperBound
     let indentation = indentation(of: cursor.tokens[cursor.position]) + "  "
     let lines = [
@@ -81,14 +81,14 @@ extension SourcePort {
   }
 
   private func statement(_ cursor: TokenCursor) -> Statement? {
-    var behind = cursor
-    behind.position += 1
-    guard behind.isAt("("), let start = Self.receiver(of: cursor) else { return nil }
-    let first = behind.position + 1
-    behind.skipBracketed()
-    let arguments = Self.arguments(behind.tokens, first..<max(first, behind.position - 1))
+    var following = cursor
+    following.position += 1
+    guard following.isAt("("), let start = Self.receiver(of: cursor) else { return nil }
+    let first = following.position + 1
+    following.skipBracketed()
+    let arguments = Self.arguments(following.tokens, first..<max(first, following.position - 1))
     let receiver = text(of: cursor.tokens[start].range.lowerBound..<cursor.tokens[cursor.position].range.lowerBound, applying: [])
-    return Statement(range: start..<behind.position, receiver: receiver, arguments: arguments)
+    return Statement(range: start..<following.position, receiver: receiver, arguments: arguments)
   }
 
   private func text(_ range: Range<Int>, _ tokens: [SourceToken]) -> String {
@@ -106,7 +106,7 @@ extension SourcePort {
   private static func receiver(of cursor: TokenCursor) -> Int? {
     var position = cursor.position
     while position > 0,
-      cursor.tokens[position].touchesFormer || cursor.tokens[position].isMark(".") || cursor.tokens[position - 1].isMark(".")
+      cursor.tokens[position].touchesPrevious || cursor.tokens[position].isMark(".") || cursor.tokens[position - 1].isMark(".")
     {
       if cursor.tokens[position].beginsLine, !cursor.tokens[position].isMark(".") { break }
       position -= 1
@@ -164,12 +164,12 @@ extension SourcePort {
     guard !uses.isEmpty else { return false }
     var first = cursor.position - 3
     while first > 0, !tokens[first].beginsLine { first -= 1 }
-    var behind = cursor
-    behind.position += 1
-    guard behind.isAt("(") else { return false }
-    behind.skipBracketed()
-    let whole = tokens[first].range.lowerBound..<tokens[behind.position - 1].range.upperBound
-    guard behind.token?.beginsLine ?? true else { return false }
+    var following = cursor
+    following.position += 1
+    guard following.isAt("(") else { return false }
+    following.skipBracketed()
+    let whole = tokens[first].range.lowerBound..<tokens[following.position - 1].range.upperBound
+    guard following.token?.beginsLine ?? true else { return false }
     let lines = ["#if canImport(ObjectiveC)", text(of: whole, applying: []), "#endif"]
     edits.append((whole, lines.joined(separator: "\n" + indentation(of: tokens[first]))))
     return true

@@ -61,7 +61,7 @@ package struct SourcePort {
         {
           managed.append(cursor.position)
         }
-        look(at: token, cursor)
+        visit(at: token, cursor)
       }
       cursor.position += 1
     }
@@ -83,17 +83,17 @@ package struct SourcePort {
 
   // MARK: Rules
 
-  mutating func look(at token: SourceToken, _ cursor: TokenCursor) {
+  mutating func visit(at token: SourceToken, _ cursor: TokenCursor) {
     if handled.contains(cursor.position) { return }
-    if token.isMark("@"), let name = cursor.token(after: 1)?.word { return lookAtAttribute(name, token, cursor) }
-    if token.kind == .literal { return lookInText(token) }
+    if token.isMark("@"), let name = cursor.token(after: 1)?.word { return visitAttribute(name, token, cursor) }
+    if token.kind == .literal { return visitText(token) }
     switch token.word {
     case "as": if !replaceFailingCast(cursor) { replaceCast(token, cursor) }
     case "catch": replaceCatch(token, cursor)
-    case "case": lookAtCase(token, cursor)
+    case "case": visitCase(token, cursor)
     case "Foundation", "CoreData": unqualify(token, cursor)
     case "class":
-      lookAtClass(token, cursor)
+      visitClass(token, cursor)
       declareTokens(cursor)
     case "extension" where cursor.token(after: 1)?.word == "NSObject" && cursor.token(after: 2)?.isMark("{") == true:
       extensions.append(cursor.position)
@@ -114,22 +114,22 @@ package struct SourcePort {
   mutating func remark(_ token: SourceToken, _ text: String) { remarks.append(Remark(line: token.line, text: text)) }
 
   /// Compiles attributes such as `@objc(Book)` only with Objective-C.
-  private mutating func lookAtAttribute(_ name: String, _ token: SourceToken, _ cursor: TokenCursor) {
+  private mutating func visitAttribute(_ name: String, _ token: SourceToken, _ cursor: TokenCursor) {
     guard Self.attributes.contains(name) else { return }
-    var behind = cursor
-    behind.position += 1
-    _ = behind.takeAttribute()
+    var following = cursor
+    following.position += 1
+    _ = following.takeAttribute()
     // Adjacent attributes are included.
-    while let next = behind.token, !next.beginsLine, next.isMark("@"), Self.attributes.contains(behind.token(after: 1)?.word ?? "") {
-      handled.insert(behind.position)
-      behind.position += 1
-      _ = behind.takeAttribute()
+    while let next = following.token, !next.beginsLine, next.isMark("@"), Self.attributes.contains(following.token(after: 1)?.word ?? "") {
+      handled.insert(following.position)
+      following.position += 1
+      _ = following.takeAttribute()
     }
-    let end = behind.tokens[behind.position - 1].range.upperBound
+    let end = following.tokens[following.position - 1].range.upperBound
     let indentation = indentation(of: token)
     let attribute = text(of: token.range.lowerBound..<end, applying: [])
     // The rest of the line moves to a new line.
-    let next = behind.token
+    let next = following.token
     let isLast = next?.beginsLine ?? true
     let rest = isLast ? "" : "\n" + indentation
     let until = isLast ? end : next?.range.lowerBound ?? end
@@ -145,12 +145,12 @@ package struct SourcePort {
 
   /// Replaces `#keyPath(Book.author.name)` by the literal `"author.name"`.
   private mutating func replaceKeyPath(_ token: SourceToken, _ cursor: TokenCursor) {
-    var behind = cursor
-    guard let key = Self.key(&behind) else {
-      if behind.position > cursor.position { remark(token, "#keyPath needs Objective-C: write the key as a text") }
+    var following = cursor
+    guard let key = Self.key(&following) else {
+      if following.position > cursor.position { remark(token, "#keyPath needs Objective-C: write the key as a text") }
       return
     }
-    edits.append((token.range.lowerBound..<behind.tokens[behind.position - 1].range.upperBound, "\"\(key)\""))
+    edits.append((token.range.lowerBound..<following.tokens[following.position - 1].range.upperBound, "\"\(key)\""))
   }
 
   /// Returns the key of a `#keyPath(…)` and advances past it; `nil` if there is none.
@@ -169,7 +169,7 @@ package struct SourcePort {
   }
 
   /// Replaces `"\(#keyPath(Book.title)) == %@"` by `"title == %@"`.
-  private mutating func lookInText(_ token: SourceToken) {
+  private mutating func visitText(_ token: SourceToken) {
     let hashes = bytes[token.range].prefix { $0 == UInt8(ascii: "#") }.count
     let begin = [UInt8(ascii: "\\")] + Array(repeating: UInt8(ascii: "#"), count: hashes) + [UInt8(ascii: "(")]
     var place = token.range.lowerBound + hashes
@@ -204,12 +204,12 @@ package struct SourcePort {
   /// Replaces `#selector(NSString.localizedStandardCompare(_:))` of a sort descriptor by
   /// `NSSelectorFromString("localizedStandardCompare:")`.
   private mutating func replaceSelector(_ token: SourceToken, _ cursor: TokenCursor) {
-    var behind = cursor
-    behind.position += 1
-    if behind.isAt("(") {
-      let first = behind.position
-      behind.skipBracketed()
-      let tokens = behind.tokens[first..<behind.position]
+    var following = cursor
+    following.position += 1
+    if following.isAt("(") {
+      let first = following.position
+      following.skipBracketed()
+      let tokens = following.tokens[first..<following.position]
       if let method = tokens.lazy.compactMap(\.word).first(where: Self.comparisons.contains), let last = tokens.last {
         return edits.append((token.range.lowerBound..<last.range.upperBound, "NSSelectorFromString(\"\(method):\")"))
       }

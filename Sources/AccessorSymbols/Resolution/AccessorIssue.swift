@@ -30,9 +30,9 @@ package struct AccessorIssue: Error, Equatable, CustomStringConvertible, Sendabl
     (self.file, self.line, self.name, self.reason, self.conditions) = (file, line, name, reason, conditions)
   }
 
-  package var description: String { "\(file):\(line): error: \(sentence)" }
+  package var description: String { "\(file):\(line): error: \(message)" }
 
-  private var sentence: String {
+  private var message: String {
     switch reason {
     case .unknownType(let type):
       "the type \(type) of \(name) is not declared in this target, its dependencies, Swift or Foundation; use a type that is"

@@ -58,12 +58,12 @@ struct BuildConditions: Sendable {
     case "true": return true
     case "false", "targetEnvironment", "_runtime": return false
     case "os": return argument == "Linux"
-    case "canImport": return argument.flatMap(isThere)
+    case "canImport": return argument.flatMap(isAvailable)
     default: return nil
     }
   }
 
-  private func isThere(_ module: String) -> Bool? {
+  private func isAvailable(_ module: String) -> Bool? {
     if modules.contains(module) || Self.languageModules.contains(module) { return true }
     return Self.appleModules.contains(module) ? false : nil
   }

@@ -78,7 +78,7 @@ struct DeclarationScanner {
     default: return false
     }
     cursor.position += 1
-    if cursor.isAt("("), cursor.token?.touchesFormer == true { cursor.skipBracketed() }
+    if cursor.isAt("("), cursor.token?.touchesPrevious == true { cursor.skipBracketed() }
     return true
   }
 

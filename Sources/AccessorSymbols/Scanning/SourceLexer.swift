@@ -37,7 +37,7 @@ struct SourceLexer {
       if skipBlank() { continue }
       let (first, start) = (line, position)
       let kind = next()
-      tokens.append(SourceToken(kind: kind, line: first, beginsLine: beginsLine, touchesFormer: start == end, range: start..<position))
+      tokens.append(SourceToken(kind: kind, line: first, beginsLine: beginsLine, touchesPrevious: start == end, range: start..<position))
       beginsLine = false
       end = position
     }
@@ -87,7 +87,7 @@ struct SourceLexer {
 
   private mutating func next() -> SourceToken.Kind {
     let first = byte()
-    if Self.beginsName(first) || first == UInt8(ascii: "$") { return .word(takeName()) }
+    if Self.isNameStart(first) || first == UInt8(ascii: "$") { return .word(takeName()) }
     if first == UInt8(ascii: "`") { return takeEscaped() }
     if first.isASCIIDigit { return takeNumber() }
     if first == UInt8(ascii: "\"") {
@@ -107,12 +107,12 @@ struct SourceLexer {
     return .mark(first)
   }
 
-  private static func beginsName(_ byte: UInt8) -> Bool { byte.isASCIILetter || byte == UInt8(ascii: "_") || byte >= 128 }
+  private static func isNameStart(_ byte: UInt8) -> Bool { byte.isASCIILetter || byte == UInt8(ascii: "_") || byte >= 128 }
 
   private mutating func takeName() -> String {
     let start = position
     advance()
-    while Self.beginsName(byte()) || byte().isASCIIDigit || byte() == UInt8(ascii: "$") { advance() }
+    while Self.isNameStart(byte()) || byte().isASCIIDigit || byte() == UInt8(ascii: "$") { advance() }
     return String(decoding: bytes[start..<position], as: UTF8.self)
   }
 
@@ -126,7 +126,7 @@ struct SourceLexer {
   }
 
   private mutating func takeNumber() -> SourceToken.Kind {
-    while Self.beginsName(byte()) || byte().isASCIIDigit || byte() == UInt8(ascii: ".") && byte(1).isASCIIDigit { advance() }
+    while Self.isNameStart(byte()) || byte().isASCIIDigit || byte() == UInt8(ascii: ".") && byte(1).isASCIIDigit { advance() }
     return .literal
   }
 
@@ -142,7 +142,7 @@ struct SourceLexer {
       skipExpression(hashes: hashes)
       return .literal
     }
-    guard Self.beginsName(byte(1)) else {
+    guard Self.isNameStart(byte(1)) else {
       advance()
       return .mark(UInt8(ascii: "#"))
     }

@@ -21,7 +21,7 @@ struct SourceToken: Equatable, Sendable {
   /// Whether the token is the first one on its line.
   var beginsLine: Bool
   /// Whether nothing separates the token from the preceding one.
-  var touchesFormer: Bool
+  var touchesPrevious: Bool
   /// The token's bytes.
   var range: Range<Int>
 

@@ -57,12 +57,12 @@ struct TokenCursor {
     while let part = token?.name {
       name += part
       position += 1
-      guard isAt("."), token?.touchesFormer == true else { break }
+      guard isAt("."), token?.touchesPrevious == true else { break }
       name += "."
       position += 1
     }
     if isAt("<") { skipAngled() }
-    if isAt("("), token?.touchesFormer == true { skipBracketed() }
+    if isAt("("), token?.touchesPrevious == true { skipBracketed() }
     return name
   }
 
@@ -104,11 +104,11 @@ struct TokenCursor {
 
   private mutating func takePostfixed() -> TypeSyntax {
     var type = takeSimple()
-    while let token, token.touchesFormer, token.isMark("?") || token.isMark("!") {
+    while let token, token.touchesPrevious, token.isMark("?") || token.isMark("!") {
       position += 1
       type = .optional(type)
     }
-    if isAt("."), token?.touchesFormer == true, let next = token(after: 1)?.word, next == "Type" || next == "Protocol" {
+    if isAt("."), token?.touchesPrevious == true, let next = token(after: 1)?.word, next == "Type" || next == "Protocol" {
       let start = position
       position += 2
       return .unsupported(type.text + text(from: start))
@@ -171,7 +171,7 @@ struct TokenCursor {
 
   private func text(from start: Int) -> String {
     tokens[start..<min(position, tokens.count)].reduce(into: "") { text, token in
-      if !text.isEmpty, !token.touchesFormer { text += " " }
+      if !text.isEmpty, !token.touchesPrevious { text += " " }
       switch token.kind {
       case .word(let name): text += name
       case .escaped(let name): text += "`\(name)`"

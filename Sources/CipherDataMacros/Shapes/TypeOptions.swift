@@ -11,7 +11,7 @@
 
     /// Parses the arguments.
     ///
-    /// - Throws: ``Mistake``.
+    /// - Throws: ``MacroError``.
     init(_ mark: AttributeSyntax, typeName: String) throws {
       var name = "\"\(typeName)\""
       var expressions: [ExprSyntax] = []
@@ -23,7 +23,7 @@
           }
           if argument.expression.is(NilLiteralExprSyntax.self) { continue }
           guard let literal = argument.expression.as(StringLiteralExprSyntax.self), Self.text(of: literal)?.isEmpty == false else {
-            throw Mistake(at: argument.expression, "the name must be a nonempty literal: stores are created with it")
+            throw MacroError(at: argument.expression, "the name must be a nonempty literal: stores are created with it")
           }
           name = argument.expression.trimmedDescription
         }
@@ -35,15 +35,15 @@
 
     /// Returns errors about names in constraints and indexes that no property has. For a subclass, the inherited properties are unknown
     /// here; the validation of the model checks the names.
-    func mistakes(in shape: EntityShape) -> [Mistake] {
-      guard shape.superclass == nil, shape.mistakes.isEmpty else { return [] }
+    func errors(in shape: ParsedEntity) -> [MacroError] {
+      guard shape.superclass == nil, shape.errors.isEmpty else { return [] }
       let known = shape.properties.map(\.name)
       return expressions.flatMap(Self.names).compactMap { literal in
         guard let text = Self.text(of: literal), let first = text.split(separator: ".").first, !known.contains(String(first))
         else {
           return nil
         }
-        return Mistake(at: literal, "the class has no property '\(text)'; it has: \(known.joined(separator: ", "))")
+        return MacroError(at: literal, "the class has no property '\(text)'; it has: \(known.joined(separator: ", "))")
       }
     }
 
@@ -56,7 +56,7 @@
     /// Returns the literals that name properties in `.unique("a", "b")`, `.index("i", on: "a", "b", where: …)`, and
     /// `.index("i", fullText: "a", "b")`.
     private static func names(in option: ExprSyntax) -> [StringLiteralExprSyntax] {
-      guard let call = option.as(FunctionCallExprSyntax.self), let name = PropertyShape.option(option) else { return [] }
+      guard let call = option.as(FunctionCallExprSyntax.self), let name = ParsedProperty.option(option) else { return [] }
       var isName = name == "unique"
       return call.arguments.compactMap { argument in
         if let label = argument.label?.text { isName = name == "index" && ["on", "fullText"].contains(label) }

@@ -43,7 +43,7 @@ struct PassphraseOptions: ParsableArguments {
 
   /// Returns the passphrase of a new store.
   func newKey(for path: String) throws -> StoreKey {
-    .passphrase(try PassphraseSource(file: passphraseFile, prompt: "New passphrase for \(path): ", asksTwice: true).read())
+    .passphrase(try PassphraseSource(file: passphraseFile, prompt: "New passphrase for \(path): ", confirms: true).read())
   }
 }
 
@@ -68,7 +68,7 @@ struct NewPassphraseOptions: ParsableArguments {
   func key() throws -> StoreKey {
     .passphrase(
       try PassphraseSource(
-        file: newPassphraseFile, variable: "CIPHERDATA_NEW_PASSPHRASE", prompt: "New passphrase: ", asksTwice: true
+        file: newPassphraseFile, variable: "CIPHERDATA_NEW_PASSPHRASE", prompt: "New passphrase: ", confirms: true
       ).read())
   }
 }

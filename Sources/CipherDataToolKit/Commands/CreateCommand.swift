@@ -29,8 +29,8 @@ struct CreateCommand: AsyncParsableCommand {
     let model = try ModelCommand.model(self.model, strict: strict.strict)
     // Report errors in the model or the path before requesting a passphrase.
     _ = try CompiledModel(model)
-    try FilePlace.checkFree(store)
-    if try FilePlace.isTaken(store + ".keys") { throw ToolError(.cannotCreate, "\(store).keys already exists.") }
+    try PathCheck.checkFree(store)
+    if try PathCheck.isTaken(store + ".keys") { throw ToolError(.cannotCreate, "\(store).keys already exists.") }
     try await StoreCreation.create(.path(store), model: model, key: try passphrase.newKey(for: store), label: label)
   }
 }

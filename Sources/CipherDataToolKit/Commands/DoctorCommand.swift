@@ -25,7 +25,7 @@ struct DoctorCommand: AsyncParsableCommand {
     var findings = Doctor.library(try LibraryInformation())
     let works = !findings.contains { $0.grade == .failure }
     if let store {
-      try FilePlace.checkStore(store)
+      try PathCheck.checkStore(store)
       findings += FileExamination.findings(of: store)
       findings += Doctor.machine(folder: URL(fileURLWithPath: store).resolvingSymlinksInPath().deletingLastPathComponent().path)
       if works, !locked { findings += try await Doctor.store(passphrase.unlock(store)) }

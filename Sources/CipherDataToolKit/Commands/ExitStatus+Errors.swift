@@ -9,7 +9,7 @@ import CoreDataImport
 import SQLCipherStore
 
 /// The exit status and the error message with which the tool ends.
-package struct Ending: Sendable, Hashable {
+package struct ExitReport: Sendable, Hashable {
   package var status: ExitStatus
   /// The error message, one line for standard error.
   package var message: String

@@ -45,21 +45,21 @@ struct FetchCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    let early = try options.earlyQuestion(about: entity)
+    let early = try options.earlyQuery(about: entity)
     let (isCount, isExplained) = (count, explain)
     let (options, entity, format) = (options, entity, format)
     let observer = statements ? SQLObserver() : nil
     try await store.open(isReadOnly: true, observer: observer).run { context in
       observer?.reset()
-      let question = try early ?? options.question(about: entity)
+      let query = try early ?? options.query(about: entity)
       // With `--statements`, only the statements are printed.
       let sink = observer == nil ? OutputSink() : OutputSink.discarding()
       if isExplained {
-        try question.writeExplanation(from: context, to: OutputSink())
+        try query.writeExplanation(from: context, to: OutputSink())
       } else if isCount {
-        try question.writeCount(from: context, to: sink)
+        try query.writeCount(from: context, to: sink)
       } else {
-        try question.write(from: context, format: format, to: sink)
+        try query.write(from: context, format: format, to: sink)
       }
       if let observer { try StatementReport(observer).write(to: OutputSink()) }
     }

@@ -52,7 +52,7 @@ struct BackupCommand: AsyncParsableCommand {
   @OptionGroup var newPassphrase: NewPassphraseOptions
 
   func run() async throws {
-    try FilePlace.checkFree(destination)
+    try PathCheck.checkFree(destination)
     let file = try await store.unlock()
     let progress = SharedProgress("Copying")
     defer { progress.finish() }
@@ -102,7 +102,7 @@ struct EncryptCommand: AsyncParsableCommand {
 
   func run() async throws {
     try ByteSource.check(path: plain)
-    try FilePlace.checkFree(store)
+    try PathCheck.checkFree(store)
     _ = try await SQLCipherStoreFile.importPlaintext(from: .path(plain), to: .path(store), key: try passphrase.newKey(for: store))
     Tool.note("\(plain) is kept and NOT encrypted: delete it when it is no longer needed.")
   }
@@ -117,7 +117,7 @@ struct DecryptCommand: AsyncParsableCommand {
   @Argument(help: "The unencrypted copy; it must not exist.", completion: .file()) var plain: String
 
   func run() async throws {
-    try FilePlace.checkFree(plain)
+    try PathCheck.checkFree(plain)
     try await store.unlock().exportPlaintext(to: .path(plain))
     Tool.note("\(plain) is NOT encrypted: any user who can read it can read the whole store.")
   }

@@ -71,11 +71,11 @@ struct FollowCommand: AsyncParsableCommand {
   @MainActor private func follow(_ container: PersistentContainer) async throws -> Bool {
     let coordinator = container.persistentStoreCoordinator
     let model = coordinator.compiledModel
-    let question = try FollowQuestion(
+    let query = try FollowQuery(
       entity: try model.requireEntity(named: entity), in: model, condition: condition, sort: sort, section: section, limit: limit,
       paths: properties?.split(separator: ",").map { $0.filter { $0 != " " } })
     // Observe before the first fetch, so that no change in between is missed.
-    let notices = coordinator.remoteChanges()
+    let remoteChanges = coordinator.remoteChanges()
     let hasHistory = try coordinator.currentPersistentHistoryToken() != nil
     let context = container.viewContext
     if hasHistory {
@@ -83,14 +83,14 @@ struct FollowCommand: AsyncParsableCommand {
       try context.setQueryGeneration(from: .current)
       context.automaticallyMergesChangesFromParent = true
     }
-    let controller = FetchedResultsController(fetchRequest: question.request, context: context, sectionNameExpression: question.section)
-    let printer = ResultsPrinter(columns: question.columns, model: model, format: format, knowsValues: hasHistory, to: OutputSink())
+    let controller = FetchedResultsController(fetchRequest: query.request, context: context, sectionNameExpression: query.section)
+    let printer = ResultsPrinter(columns: query.columns, model: model, format: format, knowsValues: hasHistory, to: OutputSink())
     try controller.performFetch()
     try printer.print(controller)
     controller.delegate = printer
     var place = try context.queryGenerationToken?.historyToken
     let work = Task { @MainActor in
-      for try await _ in notices {
+      for try await _ in remoteChanges {
         if hasHistory {
           context.processPendingChanges()
           place = try context.queryGenerationToken?.historyToken ?? place
@@ -101,26 +101,26 @@ struct FollowCommand: AsyncParsableCommand {
         try printer.check()
       }
     }
-    let isTimeOver = try await Self.wait(for: work, seconds)
+    let isTimeLimitReached = try await Self.wait(for: work, seconds)
     if let place { Tool.print(place.description, to: STDERR_FILENO) }
-    return work.isCancelled && !isTimeOver
+    return work.isCancelled && !isTimeLimitReached
   }
 
   /// Waits for a task until the time limit or an interrupt.
   ///
   /// - Returns: Whether the time limit was reached.
   @MainActor private static func wait(for work: Task<Void, any Error>, _ seconds: Double?) async throws -> Bool {
-    var isTimeOver = false
+    var isTimeLimitReached = false
     let timer = seconds.map { seconds in
       Task { @MainActor in
         try? await Task.sleep(for: .seconds(seconds))
         if Task.isCancelled { return }
-        isTimeOver = true
+        isTimeLimitReached = true
         work.cancel()
       }
     }
     defer { timer?.cancel() }
     do { try await Interruption().cancelling(work) } catch is CancellationError {}
-    return isTimeOver
+    return isTimeLimitReached
   }
 }

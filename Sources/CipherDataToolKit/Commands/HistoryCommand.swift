@@ -83,8 +83,8 @@ struct HistoryCommand: AsyncParsableCommand {
 
   func run() async throws {
     // Report errors in the options before requesting a passphrase.
-    let after = try after.map { try HistoryPlace($0, option: "--after") }
-    let before = try purgeBefore.map { try HistoryPlace($0, option: "--purge-before") }
+    let after = try after.map { try HistoryBound($0, option: "--after") }
+    let before = try purgeBefore.map { try HistoryBound($0, option: "--purge-before") }
     let isReadOnly = !(enable || disable || before != nil)
     let container = try await PersistentContainer.open(try await store.unlock(), isReadOnly: isReadOnly) { description in
       if enable {
@@ -96,7 +96,7 @@ struct HistoryCommand: AsyncParsableCommand {
     try await container.closing { try await act(in: container, after, before) }
   }
 
-  private func act(in container: PersistentContainer, _ after: HistoryPlace?, _ before: HistoryPlace?) async throws {
+  private func act(in container: PersistentContainer, _ after: HistoryBound?, _ before: HistoryBound?) async throws {
     let coordinator = container.persistentStoreCoordinator
     if enable || disable {
       let level = try coordinator.persistentStores.first?.historyLevel
@@ -114,10 +114,10 @@ struct HistoryCommand: AsyncParsableCommand {
     }
     let sink = OutputSink()
     if consumers { return try printConsumers(of: coordinator, to: sink) }
-    let question = HistoryQuestion(
+    let query = HistorySelection(
       after: after, author: filter.author, entity: filter.entity, object: object, limit: limit, showsValues: values,
       showsBeginning: beginning)
-    let printer = HistoryPrinter(question, of: container, to: sink)
+    let printer = HistoryPrinter(query, of: container, to: sink)
     switch format {
     case .table: try await printer.printTable()
     case .jsonl: try await printer.printLines()

@@ -50,8 +50,8 @@ struct CoreDataOptions: ParsableArguments {
     guard let model else { throw ToolError(.usage, "--model is missing: name the model that \(path) was written with.") }
     let source = try await open(path, try ModelCommand.model(model, version: modelVersion, strict: strict.strict))
     for warning in source.warnings { Tool.note("\(path): \(warning)") }
-    let isNew = try !FilePlace.isTaken(store)
-    if isNew { try FilePlace.checkFree(store) }
+    let isNew = try !PathCheck.isTaken(store)
+    if isNew { try PathCheck.checkFree(store) }
     let target = isNew ? nil : try await passphrase.unlock(store)
     let description: PersistentStoreDescription? =
       isNew ? PersistentStoreDescription(url: .path(store), key: try passphrase.newKey(for: store)) : nil

@@ -22,7 +22,7 @@ struct KeyCommand: AsyncParsableCommand {
       let old = try store.passphrase.key(for: store.store)
       let file = try await SQLCipherStoreFile.unlock(at: .path(store.store), key: old, keyWorkLimit: store.passphrase.keyWork)
       try await file.changeKey(from: old, to: try newPassphrase.key())
-      KeyCommand.noteWork(file)
+      KeyCommand.printKeyWork(file)
       Tool.note("The passphrase was changed. Copies of \(file.keyFileURL.path) made before still open with the old one.")
     }
   }
@@ -37,7 +37,7 @@ struct KeyCommand: AsyncParsableCommand {
     func run() async throws {
       let file = try await store.unlock()
       let slot = try await file.addKey(try newPassphrase.key(), label: label)
-      KeyCommand.noteWork(file)
+      KeyCommand.printKeyWork(file)
       Tool.note("Added key \(KeyCommand.shortID(slot)).")
     }
   }
@@ -49,7 +49,7 @@ struct KeyCommand: AsyncParsableCommand {
     @Option(help: "The output format.") var format = OutputFormat.table
 
     func run() async throws {
-      try FilePlace.checkStore(store)
+      try PathCheck.checkStore(store)
       let sink = OutputSink()
       try KeyCommand.write(try SQLCipherStoreFile.keySlots(at: .path(store)), format: format, to: sink)
       try sink.flush()
@@ -110,7 +110,7 @@ struct KeyCommand: AsyncParsableCommand {
   // MARK: Printing
 
   /// Reports the memory and passes of a key derivation that exceeds the default limit.
-  static func noteWork(_ file: SQLCipherStoreFile) {
+  static func printKeyWork(_ file: SQLCipherStoreFile) {
     guard let work = file.requiredKeyWork else { return }
     Tool.note("The keys exceed the default limit of key derivation work. Some open the store only with --key-work \(work).")
   }

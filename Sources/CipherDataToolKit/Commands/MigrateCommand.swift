@@ -76,7 +76,7 @@ struct MigrateCommand: AsyncParsableCommand {
       // Report errors in the model before requesting a passphrase.
       let newer = try CompiledModel(try ModelCommand.model(model, version: version, strict: strict.strict))
       // An existing file may be the copy of an interrupted migration; the keys are needed to find out.
-      if let backup { try FilePlace.checkFolder(of: backup) }
+      if let backup { try PathCheck.checkFolder(of: backup) }
       let file = try await store.unlock()
       try ModelFindings.reportRenamings(
         of: newer.model, at: try ModelCommand.url(model, version: version), from: try await file.readModel(), strict: strict.strict)

@@ -50,7 +50,7 @@ struct PortSourcesCommand: AsyncParsableCommand {
   /// Returns the Swift sources in the folder, except for those in hidden folders such as build folders.
   private func sources() throws -> [String] {
     var isFolder: ObjCBool = false
-    guard try FilePlace.isTaken(folder), FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder) else {
+    guard try PathCheck.isTaken(folder), FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder) else {
       throw ToolError(.noInput, "There is no folder at \(folder).")
     }
     guard isFolder.boolValue else { return [folder] }

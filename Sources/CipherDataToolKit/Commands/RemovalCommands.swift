@@ -42,7 +42,7 @@ struct ReplaceCommand: AsyncParsableCommand {
   @Flag(help: "Confirm the replacement of an existing store.") var yes = false
 
   func run() async throws {
-    if try FilePlace.isTaken(store) { try RemovalConfirmation.check(yes, "replace \(store)") }
+    if try PathCheck.isTaken(store) { try RemovalConfirmation.check(yes, "replace \(store)") }
     let file = try await passphrase.unlock(source)
     let coordinator = try PersistentStoreCoordinator(managedObjectModel: ManagedObjectModel())
     try await coordinator.replacePersistentStore(

@@ -24,7 +24,7 @@ struct ReportCommand: AsyncParsableCommand {
   @Option(
     name: .customLong("where"), parsing: .unconditionalSingleValue,
     help: ArgumentHelp("An entity, a colon, and a condition that the application uses. Can be repeated.", valueName: "query"))
-  var questions: [String] = []
+  var queries: [String] = []
   @Option(help: ArgumentHelp("The number of sample objects of each entity, with values NOT ENCRYPTED.", valueName: "number")) var samples =
     0
 
@@ -33,7 +33,7 @@ struct ReportCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    let questions = try questions.map { try IndexUse.Question($0) }
+    let queries = try queries.map { try IndexUse.Query($0) }
     let file = try await store.unlock()
     let model = try await file.readModel()
     var information = try await file.information()
@@ -42,9 +42,9 @@ struct ReportCommand: AsyncParsableCommand {
     let usage = try await file.usage()
     let samples = samples
     let (unused, unknown, tables) = try await PersistentContainer.open(file, isReadOnly: true).run { context in
-      let use = try IndexUse(model, questions: questions, in: context)
+      let use = try IndexUse(model, queries: queries, in: context)
       let tables = try samples == 0 ? [] : Self.samples(samples, model, context)
-      return (use.askedCount == 0 ? nil : use.unused(model), use.unknownTemplates, tables)
+      return (use.examinedCount == 0 ? nil : use.unused(model), use.unknownTemplates, tables)
     }
     let report = StoreReport(
       title: file.url.lastPathComponent, information: information, model: model, usage: usage, largeValues: file.largeValueSizes(),

@@ -43,7 +43,7 @@ struct WatchCommand: AsyncParsableCommand {
     let container = try await PersistentContainer.open(try await store.unlock(), isReadOnly: true) { description in
       description.postsRemoteChangeNotifications = true
     }
-    let last = PlaceBox()
+    let last = WatchState()
     let isInterrupted = try await container.closing { try await watch(container, after: after, last) }
     if let token = last.value { Tool.print(token.description, to: STDERR_FILENO) }
     if isInterrupted { throw ExitCode(ExitStatus.interrupted.rawValue) }
@@ -52,17 +52,17 @@ struct WatchCommand: AsyncParsableCommand {
   /// Prints the history until the time limit or an interrupt.
   ///
   /// - Returns: Whether the command was interrupted.
-  private func watch(_ container: PersistentContainer, after: PersistentHistoryToken?, _ last: PlaceBox) async throws -> Bool {
+  private func watch(_ container: PersistentContainer, after: PersistentHistoryToken?, _ last: WatchState) async throws -> Bool {
     let coordinator = container.persistentStoreCoordinator
     // Fail immediately if the store records no history or the token is not from it.
     var check = PersistentHistoryChangeRequest.fetchHistory(after: after)
     (check.resultType, check.fetchLimit) = (.transactionsOnly, 1)
     _ = try coordinator.execute(check)
-    let question = HistoryQuestion(author: filter.author, entity: filter.entity)
+    let query = HistorySelection(author: filter.author, entity: filter.entity)
     let begin = try after ?? coordinator.currentPersistentHistoryToken()
     if let begin { last.set(begin) }
-    let changes = try question.changes(coordinator)
-    let observer = HistoryObserver(coordinator, after: begin, where: question.transactions, changes: changes)
+    let changes = try query.changes(coordinator)
+    let observer = HistoryObserver(coordinator, after: begin, where: query.transactions, changes: changes)
     let format = format
     let work = Task {
       let sink = OutputSink()
@@ -77,7 +77,7 @@ struct WatchCommand: AsyncParsableCommand {
     let timer = seconds.map { seconds in
       Task {
         try? await Task.sleep(for: .seconds(seconds))
-        last.timeIsOver()
+        last.markTimeLimitReached()
         work.cancel()
       }
     }
@@ -85,15 +85,15 @@ struct WatchCommand: AsyncParsableCommand {
     do {
       try await Interruption().cancelling(work)
     } catch is CancellationError {}
-    return work.isCancelled && !last.isTimeOver
+    return work.isCancelled && !last.isTimeLimitReached
   }
 }
 
 /// The token of the last printed transaction, and whether the time limit was reached.
-private final class PlaceBox: Sendable {
-  private let state = Mutex<(token: PersistentHistoryToken?, isTimeOver: Bool)>((nil, false))
+private final class WatchState: Sendable {
+  private let state = Mutex<(token: PersistentHistoryToken?, isTimeLimitReached: Bool)>((nil, false))
   var value: PersistentHistoryToken? { state.withLock { $0.token } }
-  var isTimeOver: Bool { state.withLock { $0.isTimeOver } }
+  var isTimeLimitReached: Bool { state.withLock { $0.isTimeLimitReached } }
   func set(_ value: PersistentHistoryToken) { state.withLock { $0.token = $0.token?.merging(value) ?? value } }
-  func timeIsOver() { state.withLock { $0.isTimeOver = true } }
+  func markTimeLimitReached() { state.withLock { $0.isTimeLimitReached = true } }
 }

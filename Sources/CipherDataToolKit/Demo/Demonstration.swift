@@ -11,26 +11,26 @@ import SQLCipherStore
 /// plaintext, tries a wrong passphrase, and deletes everything.
 package struct Demonstration {
   /// A query with the arguments of the shell's `fetch` command.
-  private struct Question: Sendable {
+  private struct Query: Sendable {
     let title: String
     let line: String
   }
 
-  private static let questions = [
-    Question(
+  private static let queries = [
+    Query(
       title: "Which are the largest packages of the section “libs”?",
       line:
         #"Package --where section.name == "libs" --sort -installedSize, name --properties name, version, installedSize, maintainer.name"#),
-    Question(
+    Query(
       title: "Who maintains essential packages?",
       line: "Maintainer --where ANY packages.essential == YES --sort name --properties name, packages.@count"),
-    Question(
+    Query(
       title: "Which packages need a libc and are not libraries?",
       line: """
         Package --where ANY relations.alternatives.packageName BEGINSWITH "libc" AND NOT section.name IN {"libs", "libdevel"} \
         --sort -installedSize, name --properties name, section.name, installedSize, relations.@count
         """),
-    Question(
+    Query(
       title: "Which sections take the most space?",
       line: "Package --select section.name, count(*) AS packages, sum(installedSize) AS size --group-by section.name --sort size desc"),
   ]
@@ -67,7 +67,7 @@ package struct Demonstration {
     let start = clock.now
 
     guard let passphrase = SecretBytes.random(count: 24) else { throw ToolError(.software, "The system returned no random bytes.") }
-    try tell("1. An encrypted store", "\(store.path), with a passphrase made up for this run")
+    try printTitle("1. An encrypted store", "\(store.path), with a passphrase made up for this run")
     try await StoreCreation.create(store, model: DebianArchive.model, key: .passphrase(passphrase), label: "demonstration")
     let created = clock.now
     let file = try await SQLCipherStoreFile.unlock(at: store, key: .passphrase(passphrase))
@@ -75,7 +75,7 @@ package struct Demonstration {
     defer { try? container.close() }
     let unlocked = clock.now
 
-    try tell("2. Real data", input ?? "the built-in sample: this machine has no package database of Debian's")
+    try printTitle("2. Real data", input ?? "the built-in sample: this machine has no package database of Debian's")
     let source = try input ?? Self.write(DebianArchive.sample, to: folder.deletingLastPathComponent())
     defer { if input == nil { try? FileManager.default.removeItem(atPath: source) } }
     let job = InputImport(format: .deb822, entity: nil, skipsBadLines: true)
@@ -88,18 +88,18 @@ package struct Demonstration {
     let imported = clock.now
     try await showCounts(container)
 
-    try tell("3. Questions over relationships", "")
+    try printTitle("3. Questions over relationships", "")
     let answer = clock.now
-    for question in Self.questions { try await ask(question, container) }
+    for query in Self.queries { try await runQuery(query, container) }
     let answered = clock.now
 
-    try tell("4. The files hold no plaintext", "")
+    try printTitle("4. The files hold no plaintext", "")
     try await searchPlaintext(in: folder, container)
 
-    try tell("5. A wrong passphrase is rejected", "")
+    try printTitle("5. A wrong passphrase is rejected", "")
     try await tryWrongPassphrase(store)
 
-    try tell("6. Time and space", "")
+    try printTitle("6. Time and space", "")
     let size = try Self.files(in: folder).reduce(0) { $0 + $1.size }
     let rate = Double(summary.inserted) / max(Self.seconds(imported - unlocked), 0.001)
     for line in [
@@ -115,7 +115,7 @@ package struct Demonstration {
 
   // MARK: Steps
 
-  private func tell(_ title: String, _ text: String) throws {
+  private func printTitle(_ title: String, _ text: String) throws {
     try sink.line("\n\(title)\(text.isEmpty ? "" : ": \(text)")")
     try sink.flush()
   }
@@ -133,22 +133,22 @@ package struct Demonstration {
     try indent(table.text)
   }
 
-  private func ask(_ question: Question, _ container: PersistentContainer) async throws {
+  private func runQuery(_ query: Query, _ container: PersistentContainer) async throws {
     let clock = ContinuousClock()
     let start = clock.now
-    let all = try ShellGrammar.Fetch.parse(try ShellWords.split(question.line)).question()
-    var asked = all
-    asked.specification.fetchLimit = 5
-    let (text, count) = try await container.performBackgroundTask { [asked] context in
+    let all = try ShellGrammar.Fetch.parse(try ShellTokenizer.split(query.line)).query()
+    var limited = all
+    limited.specification.fetchLimit = 5
+    let (text, count) = try await container.performBackgroundTask { [limited] context in
       let table = OutputSink(descriptor: nil)
       let count = OutputSink(descriptor: nil)
       try all.writeCount(from: context, to: count)
-      try asked.write(from: context, format: .table, to: table)
+      try limited.write(from: context, format: .table, to: table)
       return (table.text, count.text.trimmingCharacters(in: .newlines))
     }
     let elapsed = clock.now - start
-    try sink.line("\n   \(question.title)")
-    try sink.line("   fetch \(question.line)")
+    try sink.line("\n   \(query.title)")
+    try sink.line("   fetch \(query.line)")
     try indent(text)
     try sink.line("   … \(count) in all; \(Self.text(elapsed))")
   }
@@ -187,15 +187,15 @@ package struct Demonstration {
 
   /// Returns whether the data contains any of the words, each at least eight bytes long, in one pass over the data.
   private static func contains(_ data: Data, anyOf words: [String]) -> Bool {
-    var beginnings: [UInt64: [[UInt8]]] = [:]
+    var prefixes: [UInt64: [[UInt8]]] = [:]
     for word in words where word.utf8.count >= 8 {
       let bytes = Array(word.utf8)
-      beginnings[bytes.withUnsafeBytes { $0.loadUnaligned(as: UInt64.self) }, default: []].append(bytes)
+      prefixes[bytes.withUnsafeBytes { $0.loadUnaligned(as: UInt64.self) }, default: []].append(bytes)
     }
     return data.withUnsafeBytes { bytes in
       guard bytes.count >= 8 else { return false }
       for offset in 0...(bytes.count - 8) {
-        guard let candidates = beginnings[bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)] else { continue }
+        guard let candidates = prefixes[bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)] else { continue }
         if candidates.contains(where: { bytes[offset...].starts(with: $0) }) { return true }
       }
       return false
@@ -206,9 +206,9 @@ package struct Demonstration {
     do {
       _ = try await SQLCipherStoreFile.unlock(at: store, key: .passphrase("not the passphrase"))
     } catch {
-      let ending = Ending(error)
-      guard ending.status == .noKey else { throw error }
-      try sink.line("   exit status \(ending.status.rawValue): \(ending.message)")
+      let exitReport = ExitReport(error)
+      guard exitReport.status == .noKey else { throw error }
+      try sink.line("   exit status \(exitReport.status.rawValue): \(exitReport.message)")
       return
     }
     throw ToolError(.software, "A wrong passphrase opened the store, which must not happen.")

@@ -26,9 +26,9 @@ private struct LayeredLayout {
   private let boxCount: Int
   private(set) var nodes: [Node]
   /// The nodes of each line from top to bottom, and whether this reverses the line's own direction.
-  private var chains: [(nodes: [Int], isTurned: Bool)] = []
+  private var chains: [(nodes: [Int], isReversed: Bool)] = []
   private var layers: [[Int]] = []
-  private var neighbours: [[Int]] = []
+  private var neighbors: [[Int]] = []
 
   init(_ drawing: ModelDrawing) {
     lines = drawing.lines
@@ -101,11 +101,11 @@ private struct LayeredLayout {
     }
     layers = Array(repeating: [], count: (nodes.map(\.layer).max() ?? 0) + 1)
     for index in nodes.indices { layers[nodes[index].layer].append(index) }
-    neighbours = Array(repeating: [], count: nodes.count)
+    neighbors = Array(repeating: [], count: nodes.count)
     for (chain, _) in chains {
       for (upper, lower) in zip(chain, chain.dropFirst()) where upper != lower {
-        neighbours[upper].append(lower)
-        neighbours[lower].append(upper)
+        neighbors[upper].append(lower)
+        neighbors[lower].append(upper)
       }
     }
   }
@@ -118,7 +118,7 @@ private struct LayeredLayout {
       let numbers = sweep % 2 == 0 ? Array(layers.indices) : layers.indices.reversed()
       for number in numbers {
         let keys = layers[number].map { node -> (Double, Int) in
-          let others = neighbours[node].filter { sweep % 2 == 0 ? nodes[$0].layer < number : nodes[$0].layer > number }
+          let others = neighbors[node].filter { sweep % 2 == 0 ? nodes[$0].layer < number : nodes[$0].layer > number }
           let mean = others.isEmpty ? position[node] : others.map { position[$0] }.reduce(0, +) / Double(others.count)
           return (mean, node)
         }
@@ -143,7 +143,7 @@ private struct LayeredLayout {
     for sweep in 0..<16 {
       for layer in sweep % 2 == 0 ? layers : layers.reversed() {
         let wanted = layer.map { node -> Double in
-          let others = neighbours[node]
+          let others = neighbors[node]
           return others.isEmpty ? nodes[node].place.x : others.map { nodes[$0].place.x }.reduce(0, +) / Double(others.count)
         }
         // Both keep the distances, and so does their mean.
@@ -160,7 +160,7 @@ private struct LayeredLayout {
   func curve(of number: Int, in drawing: ModelDrawing) -> [DrawingPoint] {
     let line = lines[number]
     if line.from == line.to { return loop(line.from, number) }
-    let (chain, isTurned) = chains[number]
+    let (chain, isReversed) = chains[number]
     var points: [DrawingPoint] = []
     for (index, node) in chain.enumerated() {
       let (place, height) = (nodes[node].place, nodes[node].height)
@@ -172,7 +172,7 @@ private struct LayeredLayout {
       let middle = (a.y + b.y) / 2
       curve += [DrawingPoint(x: a.x, y: middle), DrawingPoint(x: b.x, y: middle), b]
     }
-    return isTurned ? curve.reversed() : curve
+    return isReversed ? curve.reversed() : curve
   }
 
   /// Returns the horizontal offset of a line's start from the middle of its box. Lines on one side are spread in the order of their other

@@ -89,13 +89,13 @@ package struct ModelDrawing: Sendable {
       rows = rows.prefix(rowLimit - 1) + [(name: "… and \(rest) more", type: "")]
     }
     func width(_ text: String, _ each: Double) -> Double { Double(DisplayWidth.of(text)) * each }
-    var greatest = max(96, width(entity.name, 8.2) + 32)
-    greatest = max(greatest, width(note, 6.4) + 24)
-    for row in rows { greatest = max(greatest, width(row.name, 6.7) + width(row.type, 6.2) + 42) }
+    var maximum = max(96, width(entity.name, 8.2) + 32)
+    maximum = max(maximum, width(note, 6.4) + 24)
+    for row in rows { maximum = max(maximum, width(row.name, 6.7) + width(row.type, 6.2) + 42) }
     let headHeight = titleHeight + (note.isEmpty ? 0 : 16)
     let rowsHeight = rows.isEmpty ? 4 : Double(rows.count) * rowHeight + 14
     return Box(
-      name: entity.name, note: note, isAbstract: entity.isAbstract, rows: rows, width: greatest, height: headHeight + rowsHeight)
+      name: entity.name, note: note, isAbstract: entity.isAbstract, rows: rows, width: maximum, height: headHeight + rowsHeight)
   }
 
   /// Moves everything to begin at the margin, and computes the size.

@@ -13,7 +13,7 @@ package struct ExportPlan: Sendable {
     /// Whether the destination objects are nested in their owner.
     package let isOwning: Bool
     /// Whether the relationship can be written only after all objects.
-    package let isLate: Bool
+    package let isDeferred: Bool
   }
 
   /// The numbers of the root entities in the order of their objects' lines.
@@ -41,18 +41,18 @@ package struct ExportPlan: Sendable {
       let source = model.entities[relationship.sourceEntity]
       let destination = model.entities[relationship.destinationEntity]
       let isOwning = owners[destination.root] === relationship
-      var isLate = false
+      var isDeferred = false
       if !isOwning {
         let isEarlier = (position[top(destination.root)] ?? 0) < (position[top(source.root)] ?? 0)
         // A required reference must exist when its object is saved: it is written with the object, and the importer creates its destination
         // from the key.
-        isLate = !isEarlier && (relationship.isOptional || destination.uniquenessConstraints.isEmpty)
+        isDeferred = !isEarlier && (relationship.isOptional || destination.uniquenessConstraints.isEmpty)
         named.insert(destination.root)
         // Late lines must be able to refer to their source objects.
-        if isLate { named.insert(source.root) }
+        if isDeferred { named.insert(source.root) }
       }
       for number in source.subtree {
-        links[number].append(Link(relationship: relationship, isOwning: isOwning, isLate: isLate))
+        links[number].append(Link(relationship: relationship, isOwning: isOwning, isDeferred: isDeferred))
       }
     }
     self.roots = roots

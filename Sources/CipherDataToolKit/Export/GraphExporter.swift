@@ -42,9 +42,9 @@ package final class GraphExporter {
       }
     }
     for root in plan.roots {
-      for number in model.entities[root].subtree where plan.links(of: model.entities[number]).contains(where: \.isLate) {
+      for number in model.entities[root].subtree where plan.links(of: model.entities[number]).contains(where: \.isDeferred) {
         try forEachBatch(of: [number], ownerless: nil) { objects in
-          for object in objects { try writeWhole(lateLine(object), write) }
+          for object in objects { try writeWhole(deferredLine(object), write) }
         }
       }
     }
@@ -74,7 +74,7 @@ package final class GraphExporter {
       if constraint == nil { ids.sort { $0.key < $1.key } }
       for start in stride(from: 0, to: ids.count, by: batchSize) {
         try body(context.objects(with: Array(ids[start..<min(start + batchSize, ids.count)]), entityName: entity.name))
-        context.forgetEverything()
+        context.releaseAllObjects()
       }
     }
   }
@@ -87,9 +87,9 @@ package final class GraphExporter {
   }
 
   /// Returns the line that adds an object's late relationships; `nil` if all are empty.
-  private func lateLine(_ object: ManagedObject) throws -> JSONValue? {
+  private func deferredLine(_ object: ManagedObject) throws -> JSONValue? {
     var members: [(String, JSONValue)] = []
-    for link in plan.links(of: object.compiledEntity) where link.isLate {
+    for link in plan.links(of: object.compiledEntity) where link.isDeferred {
       if let value = try value(of: link, in: object) { members.append((link.relationship.name, value)) }
     }
     if members.isEmpty { return nil }
@@ -107,7 +107,7 @@ package final class GraphExporter {
       if value.isNull && slot.defaultValue.isNull { continue }
       members.append((slot.name, ValueCoding.json(value, type: type)))
     }
-    for link in plan.links(of: entity) where !link.isLate {
+    for link in plan.links(of: entity) where !link.isDeferred {
       if let value = try value(of: link, in: object) { members.append((link.relationship.name, value)) }
     }
     return members
@@ -170,7 +170,7 @@ package final class GraphExporter {
 
 extension ManagedObjectContext {
   /// Releases all objects and the coordinator's cached rows, which no other context uses.
-  func forgetEverything() {
+  func releaseAllObjects() {
     reset()
     for store in persistentStoreCoordinator.persistentStores { store.cache.removeAll() }
   }

@@ -6,7 +6,7 @@ package import ObjectQuery
 package enum OptionText {
   /// Parses options before their store is open, so that errors are reported immediately. Returns `nil` if a text can contain URIs of
   /// objects, which are valid only when the store is open.
-  static func early<Question>(_ texts: [String?], _ read: () throws -> Question) throws -> Question? {
+  static func early<Query>(_ texts: [String?], _ read: () throws -> Query) throws -> Query? {
     texts.contains { $0?.lowercased().contains("objectid") ?? false } ? nil : try read()
   }
 

@@ -89,7 +89,7 @@ extension ResultFetcher {
       }
       if let error = context.pendingError { throw error }
     }
-    context.forgetEverything()
+    context.releaseAllObjects()
     return labels
   }
 }

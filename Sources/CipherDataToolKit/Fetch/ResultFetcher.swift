@@ -52,7 +52,7 @@ package struct ResultFetcher {
         if let error = context.pendingError { throw error }
         try writer.write(row)
       }
-      context.forgetEverything()
+      context.releaseAllObjects()
     }
     try writer.finish()
     try sink.flush()

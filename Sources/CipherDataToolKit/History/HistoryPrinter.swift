@@ -6,21 +6,21 @@ import ObjectStore
 
 /// A printer for the result of a history query, in bounded memory.
 struct HistoryPrinter {
-  let question: HistoryQuestion
+  let query: HistorySelection
   let container: PersistentContainer
   let sink: OutputSink
   private var coordinator: PersistentStoreCoordinator { container.persistentStoreCoordinator }
 
-  init(_ question: HistoryQuestion, of container: PersistentContainer, to sink: OutputSink) {
-    self.question = question
+  init(_ query: HistorySelection, of container: PersistentContainer, to sink: OutputSink) {
+    self.query = query
     self.container = container
     self.sink = sink
   }
 
   /// Prints JSON lines.
   func printLines() async throws {
-    let changes = try question.changes(coordinator)
-    var printer = HistoryLinePrinter(container, changes: changes, format: .jsonl, showsValues: question.showsValues, to: sink)
+    let changes = try query.changes(coordinator)
+    var printer = HistoryLinePrinter(container, changes: changes, format: .jsonl, showsValues: query.showsValues, to: sink)
     _ = try await forEachPart(changes) { try await printer.print($0) }
     try sink.flush()
   }
@@ -32,9 +32,9 @@ struct HistoryPrinter {
     _ changes: FetchPredicate?, _ body: (PersistentHistoryTransaction) async throws -> Void
   ) async throws -> (count: Int, last: PersistentHistoryToken?) {
     var (count, last, isContinuation): (Int, PersistentHistoryToken?, Bool) = (0, nil, false)
-    for try await part in coordinator.history(after: question.after?.token, where: question.transactions, changes: changes) {
+    for try await part in coordinator.history(after: query.after?.token, where: query.transactions, changes: changes) {
       if !isContinuation {
-        if let limit = question.limit, count >= limit { break }
+        if let limit = query.limit, count >= limit { break }
         count += 1
       }
       try await body(part)
@@ -48,11 +48,11 @@ struct HistoryPrinter {
   /// Prints a row for each change. A transaction without changes has a row of its own.
   func printTable() async throws {
     var columns = ["time", "author", "kind", "change", "object", "properties"]
-    if question.showsValues { columns += ["old", "new"] }
+    if query.showsValues { columns += ["old", "new"] }
     let writer = TableWriter(columns: columns, to: sink)
     // Names are fetched for many transactions together, since most have few changes.
     var (waiting, size): ([PersistentHistoryTransaction], Int) = ([], 0)
-    let (count, last) = try await forEachPart(try question.changes(coordinator)) { part in
+    let (count, last) = try await forEachPart(try query.changes(coordinator)) { part in
       waiting.append(part)
       size += 1 + (part.changes?.count ?? 0)
       guard size >= 1_000 else { return }
@@ -74,12 +74,12 @@ struct HistoryPrinter {
       let list = part.changes ?? []
       if list.isEmpty, !part.isContinued {
         let whole: JSONValue = part.isWhole ? .string("(anything)") : .null
-        try writer.write(head + [whole, .null, .null] + (question.showsValues ? [.null, .null] : []))
+        try writer.write(head + [whole, .null, .null] + (query.showsValues ? [.null, .null] : []))
       }
       for change in list {
         var row = head + [.string(change.changeType.rawValue), .string((names.popFirst() ?? nil) ?? key(change.changedObjectID))]
         row.append(.string(properties(of: change)))
-        if question.showsValues {
+        if query.showsValues {
           let shown = json.change(change)
           row += [shown["old"]?.serialized(), shown["new"]?.serialized()].map { $0.map { .string($0) } ?? .null }
         }

@@ -3,9 +3,9 @@ import ObjectModel
 
 extension GraphImporter {
   /// Returns a managed object as bytes: all values and the objects it refers to, except for the relationship to its owner.
-  func fingerprint(_ living: ManagedObject, besides owner: CompiledRelationship) throws -> [UInt8] {
+  func fingerprint(_ managed: ManagedObject, besides owner: CompiledRelationship) throws -> [UInt8] {
     var bytes: [UInt8] = []
-    try append(living, owner, depth: 0, to: &bytes)
+    try append(managed, owner, depth: 0, to: &bytes)
     return bytes
   }
 
@@ -18,28 +18,28 @@ extension GraphImporter {
 
   private static let deepest = 64
 
-  private func append(_ living: ManagedObject, _ owner: CompiledRelationship, depth: Int, to bytes: inout [UInt8]) throws {
-    let entity = living.compiledEntity
-    if let key = identities.key(of: living) {
+  private func append(_ managed: ManagedObject, _ owner: CompiledRelationship, depth: Int, to bytes: inout [UInt8]) throws {
+    let entity = managed.compiledEntity
+    if let key = identities.key(of: managed) {
       key.append(to: &bytes)
       return
     }
     bytes.append(5)
     Fingerprint.append(UInt64(entity.number), to: &bytes)
     for slot in entity.slots where slot.attribute != nil && !slot.isTransient {
-      Fingerprint.append(living.slotValue(slot.index), to: &bytes)
+      Fingerprint.append(managed.slotValue(slot.index), to: &bytes)
     }
     guard depth < Self.deepest else { return }
     for relationship in plan.nested(in: entity) where relationship.id != owner.inverseID {
       if relationship.isToMany {
         var members: [[UInt8]] = []
-        for member in living.toManyArray(relationship.index, as: ManagedObject.self) {
+        for member in managed.toManyArray(relationship.index, as: ManagedObject.self) {
           var memberBytes: [UInt8] = []
           try append(member, relationship, depth: depth + 1, to: &memberBytes)
           members.append(memberBytes)
         }
         append(members, relationship, to: &bytes)
-      } else if let destination: ManagedObject = living.toOne(relationship.index) {
+      } else if let destination: ManagedObject = managed.toOne(relationship.index) {
         bytes.append(7)
         try append(destination, relationship, depth: depth + 1, to: &bytes)
       } else {
@@ -56,9 +56,9 @@ extension GraphImporter {
     }
     if let name = object.reference {
       // For an object with an identifier, compare the managed object.
-      if let living = try namedInBatch[name] ?? named[name].map({ try context.existingObject(with: $0) }) {
-        held.append(living)
-        try append(living, owner, depth: depth, to: &bytes)
+      if let managed = try namedInBatch[name] ?? named[name].map({ try context.existingObject(with: $0) }) {
+        held.append(managed)
+        try append(managed, owner, depth: depth, to: &bytes)
       }
       return
     }

@@ -19,15 +19,15 @@ extension GraphImporter {
 
   /// Returns the managed object for an input object, with its values applied.
   func resolve(_ object: ImportObject, implied: Implied? = nil) throws -> ManagedObject {
-    let (living, isNew) = try locate(object, implied)
+    let (managed, isNew) = try locate(object, implied)
     if let name = object.identifier {
-      if named[name] != nil || (namedInBatch[name].map { $0 !== living } ?? false) {
+      if named[name] != nil || (namedInBatch[name].map { $0 !== managed } ?? false) {
         throw object.error("The name is given twice.", key: "$id")
       }
-      namedInBatch[name] = living
+      namedInBatch[name] = managed
     }
-    if isNew || object.role == .record { try apply(object, to: living, isNew: isNew) }
-    return living
+    if isNew || object.role == .record { try apply(object, to: managed, isNew: isNew) }
+    return managed
   }
 
   // MARK: Finding one
@@ -45,27 +45,27 @@ extension GraphImporter {
     if object.entity.isAbstract {
       throw object.error("There is no such object, and the entity is abstract: name a subentity.", key: "$entity")
     }
-    let living = try context.insertObject(entityName: object.entity.name)
+    let managed = try context.insertObject(entityName: object.entity.name)
     summary.inserted += 1
-    if let key { found[key] = living }
-    return (living, true)
+    if let key { found[key] = managed }
+    return (managed, true)
   }
 
   /// Returns the object to which an earlier input object assigned an identifier.
   private func namedObject(_ name: String, for object: ImportObject) throws -> ManagedObject {
-    let living: ManagedObject
+    let managed: ManagedObject
     if let known = namedInBatch[name] {
-      living = known
+      managed = known
     } else if let id = named[name] {
-      living = try context.existingObject(with: id)
-      held.append(living)
+      managed = try context.existingObject(with: id)
+      held.append(managed)
     } else {
       throw object.error("No earlier object has this name.", key: "$ref")
     }
-    guard living.compiledEntity.isKind(of: object.entity) else {
-      throw object.error("The object of this name is of the entity \(living.compiledEntity.name).", key: "$ref")
+    guard managed.compiledEntity.isKind(of: object.entity) else {
+      throw object.error("The object of this name is of the entity \(managed.compiledEntity.name).", key: "$ref")
     }
-    return living
+    return managed
   }
 
   /// Returns the key of an object for a constraint with relationships. The destinations are found or inserted first.
@@ -115,52 +115,52 @@ extension GraphImporter {
     }
     var request = FetchRequest<ManagedObject>(entityName: entity.name, predicate: .and(parts))
     request.includesPendingChanges = false
-    guard let living = try context.fetch(request).first else { return nil }
-    found[key] = living
-    return living
+    guard let managed = try context.fetch(request).first else { return nil }
+    found[key] = managed
+    return managed
   }
 
   // MARK: Setting values
 
   /// Sets the values that differ.
-  private func apply(_ object: ImportObject, to living: ManagedObject, isNew: Bool) throws {
-    let slots = living.compiledEntity.slots
+  private func apply(_ object: ImportObject, to managed: ManagedObject, isNew: Bool) throws {
+    let slots = managed.compiledEntity.slots
     // Exported lines include derived attributes, which the store computes.
-    for (slot, value) in object.values where !slots[slot].isDerived && !Fingerprint.isSame(living.slotValue(slot), value) {
-      living.setSlotValue(value, at: slot)
-      if !isNew { changed.insert(living) }
+    for (slot, value) in object.values where !slots[slot].isDerived && !Fingerprint.isSame(managed.slotValue(slot), value) {
+      managed.setSlotValue(value, at: slot)
+      if !isNew { changed.insert(managed) }
     }
-    for (relationship, destination) in object.toOne { try apply(destination, relationship, to: living, isNew: isNew) }
-    for (relationship, members) in object.toMany { try apply(members, relationship, to: living, isNew: isNew) }
+    for (relationship, destination) in object.toOne { try apply(destination, relationship, to: managed, isNew: isNew) }
+    for (relationship, members) in object.toMany { try apply(members, relationship, to: managed, isNew: isNew) }
   }
 
-  private func apply(_ wanted: ImportObject?, _ relationship: CompiledRelationship, to living: ManagedObject, isNew: Bool) throws {
-    let current: ManagedObject? = isNew ? nil : living.toOne(relationship.index)
+  private func apply(_ wanted: ImportObject?, _ relationship: CompiledRelationship, to managed: ManagedObject, isNew: Bool) throws {
+    let current: ManagedObject? = isNew ? nil : managed.toOne(relationship.index)
     guard let wanted else {
       guard let current else { return }
-      living.setToOne(nil, at: relationship.index)
-      changed.insert(living)
+      managed.setToOne(nil, at: relationship.index)
+      changed.insert(managed)
       release(current, from: relationship)
       return
     }
-    let implied = Implied(relationship, of: living, in: model)
+    let implied = Implied(relationship, of: managed, in: model)
     if let current, isAnonymous(wanted, implied) {
       if try fingerprint(current, besides: relationship) == fingerprint(wanted, besides: relationship) { return }
     }
     let destination = try resolve(wanted, implied: implied)
     if destination === current { return }
-    living.setToOne(destination, at: relationship.index)
-    if !isNew { changed.insert(living) }
+    managed.setToOne(destination, at: relationship.index)
+    if !isNew { changed.insert(managed) }
     if let current { release(current, from: relationship) }
   }
 
-  private func apply(_ wanted: [ImportObject], _ relationship: CompiledRelationship, to living: ManagedObject, isNew: Bool) throws {
-    let implied = Implied(relationship, of: living, in: model)
+  private func apply(_ wanted: [ImportObject], _ relationship: CompiledRelationship, to managed: ManagedObject, isNew: Bool) throws {
+    let implied = Implied(relationship, of: managed, in: model)
     if isNew {
-      for member in wanted { living.addToToMany(try resolve(member, implied: implied), at: relationship.index) }
+      for member in wanted { managed.addToToMany(try resolve(member, implied: implied), at: relationship.index) }
       return
     }
-    let current = living.toManyArray(relationship.index, as: ManagedObject.self)
+    let current = managed.toManyArray(relationship.index, as: ManagedObject.self)
     // Members without a key are compared as a whole with existing members.
     var unmatched: [[UInt8]: [ManagedObject]] = [:]
     if wanted.contains(where: { isAnonymous($0, implied) }) {
@@ -179,8 +179,8 @@ extension GraphImporter {
     let kept = Set(members)
     let isSame = relationship.isOrdered ? current == members : kept == Set(current)
     if isSame { return }
-    living.setToMany(members, at: relationship.index)
-    changed.insert(living)
+    managed.setToMany(members, at: relationship.index)
+    changed.insert(managed)
     for object in current where !kept.contains(object) { release(object, from: relationship) }
   }
 

@@ -30,7 +30,7 @@ package final class GraphImporter {
   let plan: ExportPlan
   private let batchSize: Int
   /// The number of input bytes above which a batch is saved. Large values could exhaust memory long before the batch has enough objects.
-  package static let greatestBatchBytes = 8 << 20
+  package static let maximumBatchBytes = 8 << 20
   private var batch: [ImportObject] = []
   private var batchBytes = 0
   /// The objects of the batch by their keys, retained until the batch is saved.
@@ -60,7 +60,7 @@ package final class GraphImporter {
     summary.records += 1
     batch.append(object)
     batchBytes += size
-    if batch.count >= batchSize || batchBytes >= Self.greatestBatchBytes { try flush() }
+    if batch.count >= batchSize || batchBytes >= Self.maximumBatchBytes { try flush() }
   }
 
   /// Saves the current batch.
@@ -76,7 +76,7 @@ package final class GraphImporter {
       try save(objects)
       return
     } catch  where Self.isOfInput(error) {
-      forget()
+      releaseObjects()
       summary = before
     }
     for object in objects {
@@ -84,7 +84,7 @@ package final class GraphImporter {
       do {
         try save([object])
       } catch  where Self.isOfInput(error) {
-        forget()
+        releaseObjects()
         summary = before
         guard let skip else { throw Self.inputError(error, of: object) }
         summary.records -= 1
@@ -124,11 +124,11 @@ package final class GraphImporter {
     summary.updated += changed.reduce(0) { $0 + ($1.isUpdated ? 1 : 0) }
     try context.save()
     for (name, object) in namedInBatch { named[name] = object.objectID }
-    forget()
+    releaseObjects()
   }
 
   /// Releases all managed objects, saved or not.
-  private func forget() {
+  private func releaseObjects() {
     found = [:]
     namedInBatch = [:]
     changed = []

@@ -13,7 +13,7 @@ package struct IndexUse {
   }
 
   /// A predicate on an entity, such as `Book: title BEGINSWITH "a"`.
-  package struct Question: Sendable {
+  package struct Query: Sendable {
     var entityName: String
     var predicate: FetchPredicate
 
@@ -32,16 +32,16 @@ package struct IndexUse {
   /// The indexes that at least one query uses.
   package private(set) var used: Set<Index> = []
   /// The number of queries that were examined.
-  package private(set) var askedCount = 0
+  package private(set) var examinedCount = 0
   /// The names of the templates that could not be examined.
   package private(set) var unknownTemplates: [String] = []
 
   /// Determines the indexes that the queries use.
-  package init(_ model: ManagedObjectModel, questions: [Question], in context: ManagedObjectContext) throws {
-    for question in questions {
-      _ = try context.persistentStoreCoordinator.compiledModel.requireEntity(named: question.entityName)
-      var request = FetchRequest<ManagedObjectID>(entityName: question.entityName)
-      request.predicate = question.predicate
+  package init(_ model: ManagedObjectModel, queries: [Query], in context: ManagedObjectContext) throws {
+    for query in queries {
+      _ = try context.persistentStoreCoordinator.compiledModel.requireEntity(named: query.entityName)
+      var request = FetchRequest<ManagedObjectID>(entityName: query.entityName)
+      request.predicate = query.predicate
       note(try context.explain(request))
     }
     for template in model.fetchRequestTemplates {
@@ -54,7 +54,7 @@ package struct IndexUse {
   }
 
   private mutating func note(_ explanation: FetchExplanation) {
-    askedCount += 1
+    examinedCount += 1
     for index in explanation.indexes { used.insert(Index(entityName: index.entityName, name: index.name)) }
   }
 

@@ -123,9 +123,9 @@ package struct StoreReport {
   }
 
   private func bars(_ title: String, _ bars: [Bar], about: String = "") -> String {
-    let greatest = max(1, bars.map(\.value).max() ?? 1)
+    let maximum = max(1, bars.map(\.value).max() ?? 1)
     let rows = bars.map { bar in
-      let share = Double(bar.value) / Double(greatest) * 100
+      let share = Double(bar.value) / Double(maximum) * 100
       let width = bar.value == 0 ? 0 : max(0.5, (share * 10).rounded() / 10)
       let note = bar.note.isEmpty ? "" : " <span class=\"soft\">\(escaped(bar.note))</span>"
       return

@@ -4,7 +4,7 @@ import Foundation
 /// A line editor on the terminal with history and completion, based on the system's libedit. It is not thread-safe.
 final class LineEditor: LineInput {
   /// Completes the text before the cursor when the user presses Tab.
-  typealias Completer = (String) -> ShellCompletion.Answer
+  typealias Completer = (String) -> ShellCompletion.Completions
 
   private static let historySize = 1000
   private let editor: OpaquePointer
@@ -91,12 +91,12 @@ final class LineEditor: LineInput {
   private func complete() -> UInt8 {
     guard let line = el_line(editor)?.pointee, let start = line.buffer, let cursor = line.cursor else { return UInt8(CC_ERROR) }
     let before = String(decoding: UnsafeRawBufferPointer(start: start, count: cursor - start), as: UTF8.self)
-    let answer = completer(before)
-    if !answer.insertion.isEmpty {
-      return el_insertstr(editor, answer.insertion) == 0 ? UInt8(CC_REFRESH) : UInt8(CC_ERROR)
+    let completions = completer(before)
+    if !completions.insertion.isEmpty {
+      return el_insertstr(editor, completions.insertion) == 0 ? UInt8(CC_REFRESH) : UInt8(CC_ERROR)
     }
-    guard answer.candidates.count > 1 else { return UInt8(CC_REFRESH_BEEP) }
-    LineEditor.write("\n" + LineEditor.columns(answer.candidates, width: Terminal.width(STDOUT_FILENO)))
+    guard completions.candidates.count > 1 else { return UInt8(CC_REFRESH_BEEP) }
+    LineEditor.write("\n" + LineEditor.columns(completions.candidates, width: Terminal.width(STDOUT_FILENO)))
     return UInt8(CC_REDISPLAY)
   }
 

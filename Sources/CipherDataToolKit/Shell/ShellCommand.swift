@@ -47,7 +47,7 @@ struct ShellCommand: AsyncParsableCommand {
       let name = TableWriter.printable(container.name)
       Tool.note("\(name) is open\(readOnly ? " for reading" : ""). Type help for the commands, Ctrl-D to leave.")
       let completion = ShellCompletion(model)
-      input = try LineEditor(history: history.map { try ShellHistory(path: $0) }, completer: completion.answer)
+      input = try LineEditor(history: history.map { try ShellHistory(path: $0) }, completer: completion.completions)
     } else {
       input = PlainLineInput(ByteSource(descriptor: STDIN_FILENO, name: "standard input"))
     }

@@ -82,10 +82,10 @@ extension ShellGrammar {
 
 extension ShellSession {
   /// Performs an operation on unsaved changes, and prints its result.
-  fileprivate func print<Result: Sendable & CustomStringConvertible>(_ body: @escaping @Sendable (ShellScratch) throws -> Result)
+  fileprivate func print<Result: Sendable & CustomStringConvertible>(_ body: @escaping @Sendable (ShellDrafts) throws -> Result)
     async throws
   {
-    let (result, dropped) = try await change { (try body($0), $0.takeWhatCannotBeUndone()) }
+    let (result, dropped) = try await change { (try body($0), $0.takeUndoObstacle()) }
     let sink = OutputSink()
     try sink.line(result.description)
     try sink.flush()

@@ -75,7 +75,7 @@ struct ShellGrammar: ParsableCommand {
 
     func perform(in session: ShellSession) async throws {
       let format = format ?? session.format
-      try await session.ask { try ModelTables($0).writeEntities(format: format, to: OutputSink()) }
+      try await session.runQuery { try ModelTables($0).writeEntities(format: format, to: OutputSink()) }
     }
   }
 
@@ -88,7 +88,7 @@ struct ShellGrammar: ParsableCommand {
     func perform(in session: ShellSession) async throws {
       let format = format ?? session.format
       let name = about.entity
-      try await session.ask { try ModelTables($0).writeProperties(ofEntity: name, format: format, to: OutputSink()) }
+      try await session.runQuery { try ModelTables($0).writeProperties(ofEntity: name, format: format, to: OutputSink()) }
     }
   }
 
@@ -102,12 +102,12 @@ struct ShellGrammar: ParsableCommand {
 
     func perform(in session: ShellSession) async throws {
       let format = format ?? session.format
-      let question = try question()
-      try await session.ask { try question.write(from: $0, format: format, to: OutputSink()) }
+      let query = try query()
+      try await session.runQuery { try query.write(from: $0, format: format, to: OutputSink()) }
     }
 
     /// Returns the parsed query.
-    func question() throws -> FetchQuestion { try options.question(about: about.entity) }
+    func query() throws -> FetchQuery { try options.query(about: about.entity) }
   }
 
   /// `count`.
@@ -117,8 +117,8 @@ struct ShellGrammar: ParsableCommand {
     @OptionGroup var options: FetchOptions
 
     func perform(in session: ShellSession) async throws {
-      let question = try options.question(about: about.entity)
-      try await session.ask { try question.writeCount(from: $0, to: OutputSink()) }
+      let query = try options.query(about: about.entity)
+      try await session.runQuery { try query.writeCount(from: $0, to: OutputSink()) }
     }
   }
 
@@ -130,8 +130,8 @@ struct ShellGrammar: ParsableCommand {
     @OptionGroup var options: FetchOptions
 
     func perform(in session: ShellSession) async throws {
-      let question = try options.question(about: about.entity)
-      try await session.ask { try question.writeExplanation(from: $0, to: OutputSink()) }
+      let query = try options.query(about: about.entity)
+      try await session.runQuery { try query.writeExplanation(from: $0, to: OutputSink()) }
     }
   }
 

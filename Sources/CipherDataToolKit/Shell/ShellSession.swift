@@ -13,11 +13,11 @@ final class ShellSession {
   private let author: String?
   private let interruption: Interruption?
   /// Owns the contexts, which persist from line to line.
-  private let scratchActor: ContextActor
+  private let contextActor: ContextActor
   /// The state after the last line.
-  private var state = ShellScratch.State()
+  private var state = ShellDrafts.State()
   /// Whether the session continues.
-  private var goesOn = true
+  private var isRunning = true
   /// Whether the user has been warned about unsaved changes when leaving.
   private var wasWarned = false
 
@@ -27,7 +27,7 @@ final class ShellSession {
     self.format = format
     self.isInteractive = isInteractive
     interruption = isInteractive ? Interruption() : nil
-    scratchActor = ContextActor(container: container)
+    contextActor = ContextActor(container: container)
   }
 
   /// Performs lines until the input ends.
@@ -37,8 +37,8 @@ final class ShellSession {
     var first = ExitStatus.success
     var number = 0
     let author = author
-    await scratchActor.perform { $0.transactionAuthor = author }
-    while goesOn {
+    await contextActor.perform { $0.transactionAuthor = author }
+    while isRunning {
       let line = try input.next(prompt: prompt)
       if line == .end {
         leave()
@@ -74,22 +74,22 @@ final class ShellSession {
       Tool.note("\(state.unsavedCount) objects have unsaved changes: save them, or leave once more to discard them.")
       return
     }
-    goesOn = false
+    isRunning = false
   }
 
   private func end() async throws {
     if !isInteractive, state.unsavedCount > 0 {
       Tool.note("The unsaved changes of \(state.unsavedCount) objects are discarded.")
     }
-    await scratchActor.perform { ShellScratch.over($0).end() }
+    await contextActor.perform { ShellDrafts.over($0).end() }
   }
 
   /// Performs a line.
   ///
   /// - Returns: The error; `nil` on success.
-  func perform(_ line: String) async -> Ending? {
+  func perform(_ line: String) async -> ExitReport? {
     do {
-      let words = try ShellWords.split(line)
+      let words = try ShellTokenizer.split(line)
       if let objection = CommandNames.objection(to: words, of: ShellGrammar.self) { throw ToolError(.usage, objection) }
       let command = try ShellGrammar.parseAsRoot(words)
       if let action = command as? any ShellAction {
@@ -100,37 +100,37 @@ final class ShellSession {
       }
       return nil
     } catch let error where Tool.isOfParser(error) {
-      if ShellGrammar.exitCode(for: error) != .success { return Ending(.usage, ShellGrammar.message(for: error)) }
+      if ShellGrammar.exitCode(for: error) != .success { return ExitReport(.usage, ShellGrammar.message(for: error)) }
       Tool.print(ShellGrammar.help(error), to: STDOUT_FILENO)
       return nil
     } catch {
-      return Ending(error)
+      return ExitReport(error)
     }
   }
 
   /// Runs a query in a new context, which includes unsaved changes. On a terminal, Ctrl-C cancels it.
-  func ask<Result: Sendable>(_ body: @escaping @Sendable (ManagedObjectContext) throws -> Result) async throws -> Result {
+  func runQuery<Result: Sendable>(_ body: @escaping @Sendable (ManagedObjectContext) throws -> Result) async throws -> Result {
     try await perform { try body($0.makeReader()) }
   }
 
   /// Performs an operation on unsaved changes or in the store. On a terminal, Ctrl-C cancels it.
   ///
   /// - Returns: The closure's result.
-  func change<Result: Sendable>(_ body: @escaping @Sendable (ShellScratch) throws -> Result) async throws -> Result {
+  func change<Result: Sendable>(_ body: @escaping @Sendable (ShellDrafts) throws -> Result) async throws -> Result {
     wasWarned = false
     do {
       let result = try await perform(body)
-      state = await scratchActor.perform { ShellScratch.over($0).state }
+      state = await contextActor.perform { ShellDrafts.over($0).state }
       return result
     } catch {
-      state = await scratchActor.perform { ShellScratch.over($0).state }
+      state = await contextActor.perform { ShellDrafts.over($0).state }
       throw error
     }
   }
 
-  private func perform<Result: Sendable>(_ body: @escaping @Sendable (ShellScratch) throws -> Result) async throws -> Result {
-    let scratchActor = scratchActor
-    let work = Task { try await scratchActor.perform { try body(ShellScratch.over($0)) } }
+  private func perform<Result: Sendable>(_ body: @escaping @Sendable (ShellDrafts) throws -> Result) async throws -> Result {
+    let contextActor = contextActor
+    let work = Task { try await contextActor.perform { try body(ShellDrafts.over($0)) } }
     guard let interruption else { return try await work.value }
     return try await interruption.cancelling(work)
   }

@@ -10,16 +10,16 @@ package struct PassphraseSource: Sendable {
   /// The text of the prompt.
   package var prompt: String
   /// Whether the prompt asks twice, as for a new passphrase.
-  package var asksTwice: Bool
+  package var confirms: Bool
 
   /// The maximum length of a passphrase in bytes.
   static let longest = 4096
 
-  package init(file: String?, variable: String = "CIPHERDATA_PASSPHRASE", prompt: String = "Passphrase: ", asksTwice: Bool = false) {
+  package init(file: String?, variable: String = "CIPHERDATA_PASSPHRASE", prompt: String = "Passphrase: ", confirms: Bool = false) {
     self.file = file
     self.variable = variable
     self.prompt = prompt
-    self.asksTwice = asksTwice
+    self.confirms = confirms
   }
 
   /// Reads the passphrase from the file's first line, else from the variable, else from the terminal.
@@ -32,7 +32,7 @@ package struct PassphraseSource: Sendable {
       return try Self.normalized(secret)
     }
     let typed = try Self.prompt(prompt, variable: variable)
-    if asksTwice {
+    if confirms {
       let again = try Self.prompt("Once more: ", variable: variable)
       guard typed == again else { throw ToolError(.noKey, "The passphrases differ.") }
     }

@@ -5,14 +5,14 @@ package enum InstantText {
   /// The number of seconds from 1970-01-01 to 2001-01-01 UTC.
   private static let referenceOffset: Int64 = 978_307_200
   /// The maximum distance in seconds from the reference date of instants that have a text.
-  private static let farthest = 1e15
+  private static let maximumSeconds = 1e15
 
   /// Returns the text of an instant; `nil` if it is not a finite number, too far away, or so close to the reference date that 18 digits
   /// cannot represent it.
   ///
   /// - Parameter seconds: Seconds since 2001-01-01 UTC.
   package static func text(_ seconds: Double) -> String? {
-    guard seconds.isFinite, abs(seconds) < farthest else { return nil }
+    guard seconds.isFinite, abs(seconds) < maximumSeconds else { return nil }
     let whole = seconds.rounded(.down)
     var moment = Int64(whole) + referenceOffset
     var fraction = ""

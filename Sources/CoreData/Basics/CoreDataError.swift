@@ -34,15 +34,15 @@ enum CoreDataError {
     switch error {
     case let error as ValidationError: validation(error, object)
     case let error as StoreError: cocoa(error.coreDataCode ?? NSCoreDataError, error, databaseCode(of: error))
-    case let error as any NumberedError: cocoa(error.number, error)
+    case let error as any CodedError: cocoa(error.number, error)
     // Errors thrown by application code are passed through unchanged.
-    case let error where isOfOthers(error): error as NSError
+    case let error where isForeignError(error): error as NSError
     default: cocoa(NSCoreDataError, error)
     }
   }
 
   /// Returns whether an error's type is not one of the library's.
-  private static func isOfOthers(_ error: any Error) -> Bool {
+  private static func isForeignError(_ error: any Error) -> Bool {
     let own = [
       "CoreData", "ObjectContext", "ObjectModel", "ObjectQuery", "ObjectStore", "SQLCipherConnection", "SQLCipherStore", "StoreFiles",
       "StoreKeys",
@@ -104,7 +104,7 @@ enum CoreDataError {
 }
 
 /// An error of this module that has a Core Data error code.
-protocol NumberedError: Error {
+protocol CodedError: Error {
   /// The Core Data error code.
   var number: Int { get }
 }

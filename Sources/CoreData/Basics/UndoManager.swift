@@ -12,7 +12,7 @@ package import ObjectContext
 /// ``NSManagedObjectContext/pendingError``, or in ``lastError`` if there is no context.
 open class UndoManager: NSObject {
   package let manager: ContextUndoManager
-  private var waitsForEnd = false
+  private var isEventEndScheduled = false
   /// The last error that could not be thrown.
   public private(set) var lastError: (any Error)?
   /// The run loop modes in which events end. The value is stored but ignored: events end in any mode.
@@ -36,7 +36,7 @@ open class UndoManager: NSObject {
   open func endUndoGrouping() {
     post(.NSUndoManagerCheckpoint)
     post(.NSUndoManagerWillCloseUndoGroup)
-    telling { try manager.endUndoGrouping() }
+    reportingErrors { try manager.endUndoGrouping() }
     post(.NSUndoManagerDidCloseUndoGroup)
   }
 
@@ -61,7 +61,7 @@ open class UndoManager: NSObject {
   open func disableUndoRegistration() { manager.disableUndoRegistration() }
 
   /// Enables registration again.
-  open func enableUndoRegistration() { telling { try manager.enableUndoRegistration() } }
+  open func enableUndoRegistration() { reportingErrors { try manager.enableUndoRegistration() } }
 
   /// Whether actions are registered.
   open var isUndoRegistrationEnabled: Bool { manager.isUndoRegistrationEnabled }
@@ -73,17 +73,17 @@ open class UndoManager: NSObject {
   ///   - handler: A closure that reverts the change. Actions that it registers become redo actions.
   public func registerUndo<TargetType: AnyObject>(withTarget target: TargetType, handler: @escaping (TargetType) -> Void) {
     manager.registerUndo(withTarget: target, handler: handler)
-    endEventSoon()
+    scheduleEventEnd()
   }
 
   /// Without a context, the manager itself has to end the event.
-  private func endEventSoon() {
-    guard manager.hasNoContext, Thread.isMainThread, !waitsForEnd else { return }
-    waitsForEnd = true
-    let lent = Lent(value: self)
+  private func scheduleEventEnd() {
+    guard manager.hasNoContext, Thread.isMainThread, !isEventEndScheduled else { return }
+    isEventEndScheduled = true
+    let boxed = SendableBox(value: self)
     DispatchQueue.main.async {
-      lent.value.waitsForEnd = false
-      lent.value.manager.closeEventGroup()
+      boxed.value.isEventEndScheduled = false
+      boxed.value.manager.closeEventGroup()
     }
   }
 
@@ -99,7 +99,7 @@ open class UndoManager: NSObject {
   open func undo() {
     post(.NSUndoManagerCheckpoint)
     post(.NSUndoManagerWillUndoChange)
-    telling { try manager.undo() }
+    reportingErrors { try manager.undo() }
     post(.NSUndoManagerDidUndoChange)
   }
 
@@ -107,12 +107,12 @@ open class UndoManager: NSObject {
   open func redo() {
     post(.NSUndoManagerCheckpoint)
     post(.NSUndoManagerWillRedoChange)
-    telling { try manager.redo() }
+    reportingErrors { try manager.redo() }
     post(.NSUndoManagerDidRedoChange)
   }
 
   /// Undoes the last nested group.
-  open func undoNestedGroup() { telling { try manager.undoNestedGroup() } }
+  open func undoNestedGroup() { reportingErrors { try manager.undoNestedGroup() } }
 
   /// Whether there is a group to undo.
   open var canUndo: Bool { manager.canUndo }
@@ -142,7 +142,7 @@ open class UndoManager: NSObject {
 
   // MARK: Steps
 
-  private func telling(_ work: () throws -> Void) {
+  private func reportingErrors(_ work: () throws -> Void) {
     do { try work() } catch {
       if !manager.recordInContext(error) { lastError = CoreDataError.make(error) }
     }

@@ -77,9 +77,9 @@ open class NSCustomMigrationStage: NSMigrationStage {
   ) -> (@Sendable (ManagedObjectContext) throws -> Void)? {
     guard let body else { return nil }
     // The migration's thread calls the closure while the thread that opens the store waits.
-    let lent = Lent(value: (body: body, manager: manager, stage: self))
+    let boxed = SendableBox(value: (body: body, manager: manager, stage: self))
     return { context in
-      try lent.value.manager.lendContainer(over: context) { try lent.value.body(lent.value.manager, lent.value.stage) }
+      try boxed.value.manager.withContainer(over: context) { try boxed.value.body(boxed.value.manager, boxed.value.stage) }
     }
   }
 }

@@ -29,16 +29,16 @@ open class NSStagedMigrationManager: NSObject, StoreOption {
   }
 
   /// Calls a handler with a container for the migration's context.
-  func lendContainer(over context: ManagedObjectContext, _ body: () throws -> Void) throws {
-    let lent = MigrationContainer(over: context)
-    container = lent
+  func withContainer(over context: ManagedObjectContext, _ body: () throws -> Void) throws {
+    let migrationContainer = MigrationContainer(over: context)
+    container = migrationContainer
     defer { container = nil }
     // The handler's unfinished operations must not run after the stage; other threads are refused.
     do { try body() } catch {
-      lent.waitForContexts()
+      migrationContainer.waitForContexts()
       throw error
     }
-    lent.waitForContexts()
+    migrationContainer.waitForContexts()
   }
 }
 

@@ -93,7 +93,7 @@ open class NSPersistentStoreDescription: NSObject, NSCopying {
     var value: PersistentStoreDescription
     switch type {
     case NSSQLiteStoreType:
-      guard let url else { throw StoreDescriptionError.missingPlace }
+      guard let url else { throw StoreDescriptionError.missingURL }
       if url.path == "/dev/null" {
         value = PersistentStoreDescription(type: .inMemory)
         break
@@ -182,8 +182,8 @@ protocol StoreOption: NSObject {
 }
 
 /// The errors of an invalid store description.
-enum StoreDescriptionError: LocalizedError, NumberedError {
-  case missingPlace
+enum StoreDescriptionError: LocalizedError, CodedError {
+  case missingURL
   case binary
   case missingKey(String)
   case unknownType(String)
@@ -193,14 +193,14 @@ enum StoreDescriptionError: LocalizedError, NumberedError {
   var number: Int {
     switch self {
     case .binary, .unknownType: NSPersistentStoreInvalidTypeError
-    case .missingPlace, .missingKey: NSPersistentStoreOpenError
+    case .missingURL, .missingKey: NSPersistentStoreOpenError
     case .unknownOption, .pragma: NSPersistentStoreOperationError
     }
   }
 
   var errorDescription: String? {
     switch self {
-    case .missingPlace: "the description of the store has no URL; set one"
+    case .missingURL: "the description of the store has no URL; set one"
     case .missingKey(let path):
       "there is no key for the store \(path), and a store is never written without one; set the description's encryptionKey, or NSPersistentContainer.defaultEncryptionKey"
     case .binary:
@@ -220,7 +220,7 @@ enum StoreDescriptionError: LocalizedError, NumberedError {
 enum RegisteredStoreTypes {
   private static let names = Mutex<Set<String>>([])
 
-  static func set(_ name: String, isThere: Bool) { names.withLock { if isThere { $0.insert(name) } else { $0.remove(name) } } }
+  static func set(_ name: String, isRegistered: Bool) { names.withLock { if isRegistered { $0.insert(name) } else { $0.remove(name) } } }
   static func has(_ name: String) -> Bool { names.withLock { $0.contains(name) } }
 }
 

@@ -64,7 +64,7 @@ open class ValueTransformer: NSObject {
   }
 
   /// Whether the stored value is the result of ``reverseTransformedValue(_:)``.
-  var storesReverse: Bool { registered?.storesReverse ?? false }
+  var isReversed: Bool { registered?.isReversed ?? false }
 }
 
 /// A transformer that decodes data to objects, and encodes objects as secure archives in reverse.
@@ -81,7 +81,7 @@ open class NSSecureUnarchiveFromDataTransformer: ValueTransformer {
   /// Encodes an object as data; nil if it cannot be archived.
   open override func reverseTransformedValue(_ value: Any?) -> Any? { value.flatMap { try? SecureArchive.data(of: $0) } }
 
-  override var storesReverse: Bool { true }
+  override var isReversed: Bool { true }
 }
 
 /// Adapts a transformer to the library's protocol.
@@ -90,18 +90,18 @@ private struct RegisteredTransformer: AttributeTransformer, @unchecked Sendable 
   let transformer: ValueTransformer
 
   func data(from value: any Sendable) throws -> Data {
-    let made = transformer.storesReverse ? transformer.reverseTransformedValue(value) : transformer.transformedValue(value)
+    let made = transformer.isReversed ? transformer.reverseTransformedValue(value) : transformer.transformedValue(value)
     if let data = made as? Data { return data }
     if let data = made as? NSData { return Data(referencing: data) }
     throw TransformerError.noData("\(type(of: transformer))")
   }
 
   func value(from data: Data) throws -> any Sendable {
-    let made = transformer.storesReverse ? transformer.transformedValue(data) : transformer.reverseTransformedValue(data)
+    let made = transformer.isReversed ? transformer.transformedValue(data) : transformer.reverseTransformedValue(data)
     guard let made else { throw TransformerError.noValue("\(type(of: transformer))") }
     // The object is passed only to the context that requested it.
-    guard let lent = Self.cast(made, to: (any Sendable).self) else { throw TransformerError.noValue("\(type(of: transformer))") }
-    return lent
+    guard let sendable = Self.cast(made, to: (any Sendable).self) else { throw TransformerError.noValue("\(type(of: transformer))") }
+    return sendable
   }
 
   /// A cast that the compiler does not check, since it rejects casts to `Sendable`.

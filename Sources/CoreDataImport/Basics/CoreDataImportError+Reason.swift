@@ -81,23 +81,23 @@ extension CoreDataImportError.Reason {
 
   static var destinationNotHeld: Self { Self(.modelMismatch, "the relationship leads to an entity that the store does not hold.") }
 
-  static var strangeReference: Self {
+  static var danglingReference: Self {
     Self(.danglingReference, "the relationship refers to an object that is not in the store, or of another entity.")
   }
 
-  static var strangeLink: Self {
+  static var danglingLink: Self {
     Self(.danglingReference, "a link of the relationship refers to an object that is not in the store, or of another entity.")
   }
 
-  static func strangeEntity(number: Int64) -> Self {
+  static func unknownEntity(number: Int64) -> Self {
     Self(.invalidKey, "the row's entity number is \(number), which does not belong to a concrete entity of the model.")
   }
 
-  static func strangeEntities(number: Int64, rows: Int) -> Self {
+  static func unknownEntities(number: Int64, rows: Int) -> Self {
     Self(.invalidKey, "\(rows) rows have the entity number \(number), which does not belong to an entity of the model.")
   }
 
-  static var strangeKey: Self { Self(.invalidKey, "the row's primary key is invalid: keys must be between 1 and 2⁴⁶.") }
+  static var invalidKey: Self { Self(.invalidKey, "the row's primary key is invalid: keys must be between 1 and 2⁴⁶.") }
 
   // Values.
 
@@ -130,7 +130,7 @@ extension CoreDataImportError.Reason {
   }
 
   static var fraction: Self { Self(.invalidValue, "the value is a fraction, expected an integer.") }
-  static func tooGreat(_ type: AttributeType) -> Self { Self(.invalidValue, "the value does not fit into \(type.rawValue).") }
+  static func tooLarge(_ type: AttributeType) -> Self { Self(.invalidValue, "the value does not fit into \(type.rawValue).") }
   static var infiniteDate: Self { Self(.invalidValue, "the value is an infinite number, expected a date.") }
   static var noUTF8: Self { Self(.invalidValue, "the value is not valid UTF-8.") }
   static var noDecimal: Self { Self(.invalidValue, "the value is not a decimal number.") }

@@ -46,25 +46,25 @@ struct Importer {
       let before = try transfer.counts()
       var offsets: [Int: Int64] = [:]
       for table in layout.tables {
-        let greatest = try SourceRows.greatestKey(table, connection: connection)
-        offsets[table.root.number] = try transfer.reserveKeys(upTo: greatest, rootEntity: table.root.number)
+        let maximum = try SourceRows.maximumKey(table, connection: connection)
+        offsets[table.root.number] = try transfer.reserveKeys(upTo: maximum, rootEntity: table.root.number)
       }
       var read: [Int: Int] = [:]
       for table in layout.tables {
         let rows = try SourceRows(
           table, layout: layout, reader: reader, options: source.options, offsets: offsets, connection: connection)
-        while let portion = try rows.next() {
-          try transfer.insert(portion.rows, places: portion.places)
-          try advance(position, by: portion.rows.count)
+        while let batch = try rows.next() {
+          try transfer.insert(batch.rows, places: batch.places)
+          try advance(position, by: batch.rows.count)
         }
         read.merge(rows.counts) { $0 + $1 }
       }
       for join in layout.joins {
         let links = try SourceLinks(
           join, layout: layout, reader: reader, options: source.options, offsets: offsets, connection: connection)
-        while let portion = try links.next() {
-          report.linkCount += try transfer.insert(portion, of: join.relationship)
-          try advance(position, by: portion.count)
+        while let batch = try links.next() {
+          report.linkCount += try transfer.insert(batch, of: join.relationship)
+          try advance(position, by: batch.count)
         }
         try transfer.completeLinks(of: join.relationship)
       }

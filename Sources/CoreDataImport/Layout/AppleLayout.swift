@@ -11,7 +11,7 @@ struct AppleLayout {
   /// The source's entity numbers, by the model's.
   private(set) var numbers: [Int: Int64] = [:]
   /// The entities of `Z_PRIMARYKEY` that are not in the model.
-  private var strangers: [(number: Int64, name: String)] = []
+  private var unknownEntities: [(number: Int64, name: String)] = []
   private var usedTables: Set<String> = []
 
   init(schema: SourceSchema, connection: Connection, model: CompiledModel, entityNumbers: [Int]) throws {
@@ -23,7 +23,7 @@ struct AppleLayout {
     defer { statement.reset() }
     while try statement.step() {
       let (number, name) = (statement.int64(0), statement.text(1))
-      if let entity = model.entity(named: name) { numbers[entity.number] = number } else { strangers.append((number, name)) }
+      if let entity = model.entity(named: name) { numbers[entity.number] = number } else { unknownEntities.append((number, name)) }
     }
   }
 
@@ -49,10 +49,10 @@ struct AppleLayout {
         joins.append(join)
       }
     }
-    try checkStrangers(&findings)
+    try checkUnknownEntities(&findings)
     return SourceLayout(
       coding: .coreData, model: model, tables: tables, joins: joins, warnings: [],
-      strangers: findings.ignoresUnknown ? Set(strangers.map(\.number)) : [])
+      unknownEntities: findings.ignoresUnknown ? Set(unknownEntities.map(\.number)) : [])
   }
 
   // MARK: Tables
@@ -89,8 +89,8 @@ struct AppleLayout {
   }
 
   /// Checks for entities that are not in the model, except those of Core Data's own services.
-  private func checkStrangers(_ findings: inout LayoutFindings) throws {
-    for (number, name) in strangers {
+  private func checkUnknownEntities(_ findings: inout LayoutFindings) throws {
+    for (number, name) in unknownEntities {
       // Persistent history uses numbers from 16001, and CloudKit mirroring a name prefix.
       if number > 16_000 || name.hasPrefix("NSCK") { continue }
       // A root entity has its own table. Rows of other entities are in one of the tables that are read.

@@ -59,14 +59,14 @@ struct SourceLayout {
   let joins: [SourceJoin]
   let warnings: [String]
   /// The source's numbers of entities whose rows are skipped.
-  let strangers: Set<Int64>
+  let unknownEntities: Set<Int64>
   private let indexes: [Int]
 
   init(
     coding: SourceCoding, model: CompiledModel, tables: [SourceTable], joins: [SourceJoin], warnings: [String],
-    strangers: Set<Int64> = []
+    unknownEntities: Set<Int64> = []
   ) {
-    self.strangers = strangers
+    self.unknownEntities = unknownEntities
     self.coding = coding
     self.model = model
     self.tables = tables
@@ -98,7 +98,7 @@ struct SourceLayout {
     try findings.check(path: connection.path, versionIdentifiers: versionIdentifiers)
     return SourceLayout(
       coding: result.coding, model: model, tables: result.tables, joins: result.joins, warnings: findings.warnings,
-      strangers: result.strangers)
+      unknownEntities: result.unknownEntities)
   }
 
   /// Returns the to-many relationships with join tables, each pair of inverses once.

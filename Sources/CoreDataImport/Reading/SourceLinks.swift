@@ -51,7 +51,7 @@ final class SourceLinks {
   /// Returns the next batch of links; nil at the end.
   func next() throws -> [RowTransfer.Link]? {
     var links: [RowTransfer.Link] = []
-    while links.count < SourceRows.rowsPerPortion, !isAtEnd {
+    while links.count < SourceRows.rowsPerBatch, !isAtEnd {
       guard try statement.step() else {
         isAtEnd = true
         break
@@ -62,7 +62,7 @@ final class SourceLinks {
           reader.note(source.number, join.relationship.name, "links lead to no object of the right entity and were left out")
           continue
         }
-        throw CoreDataImportError(.strangeLink, entityName: source.name, propertyName: join.relationship.name, key: statement.int64(0))
+        throw CoreDataImportError(.danglingLink, entityName: source.name, propertyName: join.relationship.name, key: statement.int64(0))
       }
       links.append(
         RowTransfer.Link(

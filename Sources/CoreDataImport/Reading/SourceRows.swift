@@ -6,7 +6,7 @@ import SQLCipherStore
 /// Reads the rows of an entity tree in batches, in the order of their keys, with one statement.
 final class SourceRows {
   /// A batch of rows, with the positions of members in ordered relationships.
-  struct Portion {
+  struct Batch {
     var rows = RowList()
     var places: [RowTransfer.Place] = []
   }
@@ -45,8 +45,8 @@ final class SourceRows {
   /// The number of rows read so far, by entity.
   private(set) var counts: [Int: Int] = [:]
 
-  static let rowsPerPortion = 2_000
-  static let bytesPerPortion = 4 << 20
+  static let rowsPerBatch = 2_000
+  static let bytesPerBatch = 4 << 20
 
   /// - Parameter offsets: The offset to add to the keys of each tree, by root entity number.
   init(
@@ -108,33 +108,33 @@ final class SourceRows {
   }
 
   /// Returns the next batch of rows; nil at the end.
-  func next() throws -> Portion? {
+  func next() throws -> Batch? {
     let writer = RowWriter(rowCapacity: 64)
-    var portion = Portion()
+    var batch = Batch()
     var bytes = 0
     let before = reader.fileBytes
-    while writer.count < Self.rowsPerPortion, bytes + reader.fileBytes - before < Self.bytesPerPortion, !isAtEnd {
+    while writer.count < Self.rowsPerBatch, bytes + reader.fileBytes - before < Self.bytesPerBatch, !isAtEnd {
       guard try statement.step() else {
         isAtEnd = true
         break
       }
-      if layout.strangers.contains(statement.int64(1)) { continue }
-      bytes += try readRow(into: writer, &portion.places)
+      if layout.unknownEntities.contains(statement.int64(1)) { continue }
+      bytes += try readRow(into: writer, &batch.places)
     }
     guard writer.count > 0 else { return nil }
-    portion.rows = writer.finish()
-    return portion
+    batch.rows = writer.finish()
+    return batch
   }
 
   private func readRow(into writer: RowWriter, _ places: inout [RowTransfer.Place]) throws -> Int {
     let sourceKey = statement.int64(0)
     let root = table.root.name
     guard let number = table.entity(of: statement.int64(1)), !layout.model.entities[number].isAbstract else {
-      throw CoreDataImportError(.strangeEntity(number: statement.int64(1)), entityName: root, key: sourceKey)
+      throw CoreDataImportError(.unknownEntity(number: statement.int64(1)), entityName: root, key: sourceKey)
     }
     let key = sourceKey &+ offset
     guard statement.type(0) == .integer, sourceKey > 0, key > 0, key < Int64(1) << 46 else {
-      throw CoreDataImportError(.strangeKey, entityName: root, key: sourceKey)
+      throw CoreDataImportError(.invalidKey, entityName: root, key: sourceKey)
     }
     counts[number, default: 0] += 1
     let plan = plans[number - table.root.number]
@@ -162,7 +162,7 @@ final class SourceRows {
         return nil
       }
       throw CoreDataImportError(
-        .strangeReference,
+        .danglingReference,
         entityName: layout.model.entities[reference.slot.declaringEntity].name, propertyName: reference.slot.name, key: sourceKey)
     }
     return ObjectReference(entity: number, key: key &+ reference.offset)
@@ -175,16 +175,16 @@ final class SourceRows {
       sql: "SELECT \(table.entityColumn.map { "t.\($0)" } ?? "0"), count(*) FROM \(table.name) AS t GROUP BY 1")
     defer { statement.reset() }
     while try statement.step() {
-      if layout.strangers.contains(statement.int64(0)) { continue }
+      if layout.unknownEntities.contains(statement.int64(0)) { continue }
       guard let number = table.entity(of: statement.int64(0)) else {
-        throw CoreDataImportError(.strangeEntities(number: statement.int64(0), rows: statement.int(1)), entityName: table.root.name)
+        throw CoreDataImportError(.unknownEntities(number: statement.int64(0), rows: statement.int(1)), entityName: table.root.name)
       }
       counts[number, default: 0] += statement.int(1)
     }
     return counts
   }
 
-  static func greatestKey(_ table: SourceTable, connection: Connection) throws -> Int64 {
+  static func maximumKey(_ table: SourceTable, connection: Connection) throws -> Int64 {
     let statement = try connection.statement(sql: "SELECT max(t.\(table.key)) FROM \(table.name) AS t")
     defer { statement.reset() }
     return try statement.step() ? statement.int64(0) : 0
@@ -197,7 +197,7 @@ enum PlaceScale {
     let statement = try connection.statement(sql: "SELECT min(\(expression)), max(\(expression)) FROM \(table) AS \(alias)")
     defer { statement.reset() }
     guard try statement.step() else { return 1 }
-    let greatest = max(statement.int64(0).magnitude, statement.int64(1).magnitude)
-    return greatest < 1 << 40 ? 1 << 20 : 1
+    let maximum = max(statement.int64(0).magnitude, statement.int64(1).magnitude)
+    return maximum < 1 << 40 ? 1 << 20 : 1
   }
 }

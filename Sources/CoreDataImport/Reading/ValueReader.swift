@@ -70,7 +70,7 @@ final class ValueReader {
     // Core Data treats any number except 0 as true.
     if attributeType.traits.resolvedType == .boolean { return value == 0 ? 0 : 1 }
     if AttributeChecker.typeFailure(of: .int(value), type: attributeType) != nil {
-      throw failure(slot, key, .tooGreat(attributeType))
+      throw failure(slot, key, .tooLarge(attributeType))
     }
     return value
   }

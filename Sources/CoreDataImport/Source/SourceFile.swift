@@ -25,10 +25,10 @@ enum SourceFile {
 
   /// Returns the key that opens the file; nil for a plaintext file.
   static func databaseKey(path: String, key: StoreKey?) async throws -> DatabaseKey? {
-    guard try StoreError.mapping({ try StoreFile.isThere(path, operation: .import) }) else {
+    guard try StoreError.mapping({ try StoreFile.exists(path, operation: .import) }) else {
       throw StoreError(.noStoreHere, operation: .import, path: path)
     }
-    try refuseOtherForms(path)
+    try rejectOtherForms(path)
     guard let key else {
       do {
         return try await runInBackground { try read(path, key: nil) { _ in nil } }
@@ -61,7 +61,7 @@ enum SourceFile {
   }
 
   /// Rejects Core Data's other store types, which their first bytes identify.
-  private static func refuseOtherForms(_ path: String) throws {
+  private static func rejectOtherForms(_ path: String) throws {
     guard let handle = FileHandle(forReadingAtPath: path), let head = try? handle.read(upToCount: 64) else { return }
     try? handle.close()
     let forms: [(String, CoreDataImportError.Reason.Form)] = [("<?xml", .xml), ("bplist", .binary)]

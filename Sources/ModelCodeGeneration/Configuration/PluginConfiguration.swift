@@ -33,7 +33,7 @@ public struct PluginConfiguration: Sendable, Hashable {
   ///   - access: The access level of models that do not specify one.
   /// - Throws: ``PluginConfigurationError`` with the line number.
   @_optimize(none) public init(_ data: Data, access: CodeGenerationOptions.Access = .public) throws(PluginConfigurationError) {
-    let (top, line) = try LinedJSON.parse(data)
+    let (top, line) = try LineNumberedJSON.parse(data)
     let members = try top.members("the file needs a \"model\" with a path, or \"models\" with a list of such", line)
     guard let list = members["models"] else {
       models = [try Self.model(members, access, line: line)]
@@ -63,7 +63,7 @@ public struct PluginConfiguration: Sendable, Hashable {
   private static let keys = ["access", "imports", "model", "module", "name", "split", "strict"]
 
   @_optimize(none) private static func model(
-    _ members: [String: LinedJSON.Lined], _ access: CodeGenerationOptions.Access, line: Int
+    _ members: [String: LineNumberedJSON.LineNumbered], _ access: CodeGenerationOptions.Access, line: Int
   ) throws(PluginConfigurationError) -> Model {
     if let other = members.filter({ !keys.contains($0.key) }).min(by: { $0.value.line < $1.value.line }) {
       throw PluginConfigurationError(

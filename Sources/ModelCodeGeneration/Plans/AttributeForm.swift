@@ -111,7 +111,7 @@ struct AttributeForms {
     default:
       guard let stored = typeName(of: attribute.type, &needs) else { return nil }
       guard let named else { return plain(attribute, stored) }
-      needs.addOthers(mentionedIn: named)
+      needs.addModules(mentionedIn: named)
       return try raw(attribute, stored, ShadowedNames.marked(named), in: owner)
     }
   }
@@ -161,7 +161,7 @@ struct AttributeForms {
       return AttributeForm(
         kind: .transformed(empty: nil), type: "any Sendable", isOptional: true, initial: "nil", isHashable: false, field: field)
     }
-    needs.addOthers(mentionedIn: type)
+    needs.addModules(mentionedIn: type)
     let empty: String? = attribute.isOptional ? nil : Self.emptyLiteral(of: type)
     // A type that the model names belongs to the application, whose types shadow others.
     return AttributeForm(
@@ -228,7 +228,7 @@ struct AttributeForms {
 
 extension ImportNeeds {
   /// Records that a signature contains a type of the application.
-  fileprivate mutating func addOthers(mentionedIn type: String) {
+  fileprivate mutating func addModules(mentionedIn type: String) {
     others = true
     let words = type.split { !($0.isLetter || $0.isNumber || $0 == "_") }
     let foundation = ShadowedNames.ofFoundation.union(["Foundation", "Locale", "DateComponents", "IndexSet"])

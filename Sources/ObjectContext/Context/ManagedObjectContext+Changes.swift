@@ -88,7 +88,7 @@ extension ManagedObjectContext {
       }
       return
     }
-    guard knows(object.currentID) else {
+    guard isCompatible(object.currentID) else {
       return record(StoreError(.entityOfOtherModel(entity: object.compiledEntity.name), operation: .insert))
     }
     // The context clears the reference in `deinit`.

@@ -7,14 +7,14 @@ extension ManagedObjectContext {
   /// Returns the registered object with an ID, or `nil` if there is none in memory. Never reads from the store.
   public func registeredObject(for objectID: ManagedObjectID) -> ManagedObject? {
     if objectID.isTemporaryID { return temporaryObject(objectID.reference) }
-    return knows(objectID) ? registeredObject(objectID.reference, space: objectID.space) : nil
+    return isCompatible(objectID) ? registeredObject(objectID.reference, space: objectID.space) : nil
   }
 
   /// Returns the object with an ID: the registered object or a fault, even if there is no such row. Never reads from the store.
   public func object(with objectID: ManagedObjectID) -> ManagedObject {
     if let object = registeredObject(for: objectID) { return object }
     if let permanent = permanentID(inParent: objectID) { return object(with: permanent) }
-    guard knows(objectID), !objectID.isTemporaryID else {
+    guard isCompatible(objectID), !objectID.isTemporaryID else {
       // The ID belongs to another model, a closed store or a deleted new object. The object remains empty.
       return invalidObject(invalidObjectClass(of: objectID), objectID)
     }
@@ -41,7 +41,7 @@ extension ManagedObjectContext {
   /// Returns an empty object for an ID that is not valid. Writing to the object records an error in this context.
   func invalidObject<Object: ManagedObject>(_ type: Object.Type, _ objectID: ManagedObjectID) -> Object {
     let object = type.init(ManagedObjectSeed(invalidObjectOf: objectID))
-    object.formerContextNumber = number
+    object.previousContextNumber = number
     return object
   }
 
@@ -71,7 +71,7 @@ extension ManagedObjectContext {
 
   private func row(of objectID: ManagedObjectID) throws -> RowImage? {
     guard let store = rowSource.store(numbered: objectID.space) else {
-      if !knows(objectID) { return nil }
+      if !isCompatible(objectID) { return nil }
       throw StoreError.noOpenStore(of: objectID, .findObject)
     }
     return try rowSource.cachedRow(objectID.reference, in: store) ?? rowSource.row(of: objectID, in: store, isInterruptible: true)
@@ -82,7 +82,7 @@ extension ManagedObjectContext {
   }
 
   /// Returns whether an ID uses the entity numbers of this context's model.
-  func knows(_ objectID: ManagedObjectID) -> Bool {
+  func isCompatible(_ objectID: ManagedObjectID) -> Bool {
     if rowSource.hasStore(numbered: objectID.space) || objectID.space == rowSource.temporarySpace { return true }
     return ObjectIDSpace.space(objectID.space)?.model.checksum == model.checksum
   }
@@ -150,7 +150,7 @@ extension ManagedObjectContext {
         for object in group {
           let row = found[object.currentID.reference]
           // The save inserts the row again, with the values that the object has.
-          if row == nil, object.flags.insertsRowAgain(object.row) { continue }
+          if row == nil, object.flags.reinsertsRow(object.row) { continue }
           object.setRefreshedRow(row)
         }
       } catch {

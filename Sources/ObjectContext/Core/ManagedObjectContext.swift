@@ -255,7 +255,7 @@ public final class ManagedObjectContext {
     forget(object)
     mutableValues.remove(object)
     object.contextReference = nil
-    object.formerContextNumber = number
+    object.previousContextNumber = number
     registry.release(object)
   }
 

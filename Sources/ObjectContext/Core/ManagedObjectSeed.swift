@@ -83,7 +83,7 @@ extension ManagedObjectSeed {
   static let outlivesRow = ObjectFlags(rawValue: 16_777_216)
 
   /// Whether a save writes the row of an object again, though none of its values is changed.
-  func insertsRowAgain(_ row: UnsafeRawPointer?) -> Bool { contains(.outlivesRow) && row != nil }
+  func reinsertsRow(_ row: UnsafeRawPointer?) -> Bool { contains(.outlivesRow) && row != nil }
 
   /// Whether a number may be written directly to the row that properties are read from: that is the overlay's row, and the change is
   /// already recorded.

@@ -263,7 +263,7 @@ struct Overlay {
   }
 
   /// Whether numbers can be written to any slot as plain words: no slot is derived, and each mask is one word.
-  var takesWords: Bool { slotCount > 0 && slotCount <= 64 && entity._withUnsafeGuaranteedRef { !$0.hasDerivedSlots } }
+  var acceptsWords: Bool { slotCount > 0 && slotCount <= 64 && entity._withUnsafeGuaranteedRef { !$0.hasDerivedSlots } }
 
   // MARK: Values
 

@@ -71,8 +71,8 @@ package struct ReadAhead {
     }
     self.distance = distance
     if isScattered { return (size, position + stride, true) }
-    let isOnWay = isAhead && (end - position) % stride == 0
-    return (size, position + stride, !isOnWay)
+    let isOnPath = isAhead && (end - position) % stride == 0
+    return (size, position + stride, !isOnPath)
   }
 
   /// Whether the next miss is the first, and reads many objects.
@@ -92,8 +92,8 @@ package struct ReadAhead {
     failures += 1
     let former = self.distance
     let step = Self.commonDivisor(abs(distance), abs(former))
-    let greatest = max(abs(distance), abs(former))
-    let isOneWalk = distance.signum() == former.signum() && (greatest <= Self.nearby || greatest <= step * Self.fewSteps)
+    let maximum = max(abs(distance), abs(former))
+    let isOneWalk = distance.signum() == former.signum() && (maximum <= Self.nearby || maximum <= step * Self.fewSteps)
     if failures > 1, !isOneWalk {
       isScattered = true
       scatteredMisses += 1

@@ -100,7 +100,7 @@ extension ManagedObjectContext {
   }
 
   func unexpectedResult() -> StoreError {
-    StoreError(.otherResult, operation: .fetch)
+    StoreError(.resultTypeMismatch, operation: .fetch)
   }
 
   private func fetchObjects(_ request: FetchSpecification) throws -> [ManagedObject] {

@@ -110,7 +110,7 @@ extension MappingModel {
   }
 
   /// Returns whether the mapping model explicitly specifies both models.
-  func isMadeFor(source: CompiledModel, destination: CompiledModel) throws -> Bool {
+  func matches(source: CompiledModel, destination: CompiledModel) throws -> Bool {
     guard let sourceModel, let destinationModel else { return false }
     return try sourceModel.versionChecksum == source.checksum && destinationModel.versionChecksum == destination.checksum
   }

@@ -23,7 +23,7 @@ struct MigrationSteps: Sendable {
   private func mappingSteps(
     from source: CompiledModel, to target: CompiledModel, _ origin: StoreMigrationOrigin
   ) throws -> [StoreMigrationStep] {
-    if let made = try mappingModels.first(where: { try $0.isMadeFor(source: source, destination: target) }) {
+    if let made = try mappingModels.first(where: { try $0.matches(source: source, destination: target) }) {
       return [Self.step(of: made, label: "mapping model", to: target)]
     }
     let difference = ModelDifference(from: source, to: target)
@@ -39,7 +39,7 @@ struct MigrationSteps: Sendable {
 
   /// Returns a lightweight step, or a mapping step if a mapping model specifies both versions or avoids a loss of inference.
   private func lightweightStep(_ label: String, from source: CompiledModel, to destination: CompiledModel) throws -> StoreMigrationStep {
-    if let made = try mappingModels.first(where: { try $0.isMadeFor(source: source, destination: destination) }) {
+    if let made = try mappingModels.first(where: { try $0.matches(source: source, destination: destination) }) {
       return Self.step(of: made, label: label, to: destination)
     }
     if let fitting = try mappingModels.first(where: { try $0.fits(source: source, destination: destination) }) {

@@ -92,7 +92,7 @@ struct NestedSave {
       }
     }
     if deleted.isEmpty { return }
-    var error = StoreError(.someChangedMeanwhile, operation: .save, path: store.url?.path)
+    var error = StoreError(.changedElsewhere, operation: .save, path: store.url?.path)
     error.mergeConflicts = deleted.map {
       MergeConflict(objectID: objectID($0.reference), oldVersion: $0.version, newVersion: 0, persistedRow: nil)
     }

@@ -30,7 +30,7 @@ extension ManagedObject {
   /// Throws if the object is a fault whose context no longer exists: its values cannot be loaded.
   private func checkContext() throws {
     if flags.contains(.isFault), managedObjectContext == nil, row == nil, !flags.contains(.isRemoved) {
-      throw StoreError(.contextGone(entity: compiledEntity.name), operation: .fault)
+      throw StoreError(.contextDeallocated(entity: compiledEntity.name), operation: .fault)
     }
   }
 
@@ -271,7 +271,7 @@ extension ManagedObject {
 }
 
 extension StoreError.Reason {
-  static func contextGone(entity: String) -> Self {
+  static func contextDeallocated(entity: String) -> Self {
     Self(
       .invalidRequest,
       "The object's context was deallocated, so its values cannot be read. Retain the context as long as its objects: a container retains its viewContext; retain other contexts yourself.",

@@ -113,7 +113,7 @@ extension ManagedObject {
       return
     }
     showRow(of: overlay)
-    if !flags.contains(.writesInPlace), !recordsWrites, overlay.takesWords { flags.insert(.writesInPlace) }
+    if !flags.contains(.writesInPlace), !recordsWrites, overlay.acceptsWords { flags.insert(.writesInPlace) }
   }
 
   /// Updates the overlay after the object's row has been replaced.

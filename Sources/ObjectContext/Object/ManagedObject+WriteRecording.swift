@@ -36,7 +36,7 @@ extension ManagedObject {
 
   /// Records and sets a number if the overlay stores it as a word. Returns false if the general path is needed.
   final func setRecordedWord(of value: Slot, _ word: Int64, at slot: Int) -> Bool {
-    guard let overlay, let row = directRow, slot >= 0, slot < RowImage.slotCount(row), overlay.takesWords,
+    guard let overlay, let row = directRow, slot >= 0, slot < RowImage.slotCount(row), overlay.acceptsWords,
       flags.isDisjoint(with: [.isFault, .isInaccessible, .isRemoved, .isAwakening, .isPartial, .isBatchRow]), let contextReference
     else { return false }
     // The context clears this reference before it is deallocated, and the closure calls no external code.

@@ -37,7 +37,7 @@ extension ManagedObject {
   final func reportError(_ error: any Error) {
     if let context = managedObjectContext { return context.record(error) }
     // If the context no longer exists, the error is dropped here. Key-value access throws it in any case.
-    if flags.contains(.isRemoved) { ContextRegistry.context(formerContextNumber)?.record(error) }
+    if flags.contains(.isRemoved) { ContextRegistry.context(previousContextNumber)?.record(error) }
   }
 
   /// Records an attempt to set a relationship of an object without a context.
@@ -61,7 +61,7 @@ extension ManagedObject {
   // MARK: Former context
 
   /// The number of the context that the object has left. Shares storage with the fetch group, which only objects in a context have.
-  final var formerContextNumber: UInt64 {
+  final var previousContextNumber: UInt64 {
     get { UInt64(groupPosition) << 32 | UInt64(group) }
     set { (group, groupPosition) = (UInt32(truncatingIfNeeded: newValue), UInt32(truncatingIfNeeded: newValue >> 32)) }
   }

@@ -90,7 +90,7 @@ private final class IsolatedAutosave<TimerClock: Clock>: AutosaveWork where Time
       if event.kind == .changed { self?.recordChanges() }
     }
     self.number = number
-    context.unitOfWork.setEventStartObserver(number) { [weak self] in self?.endEventSoon() }
+    context.unitOfWork.setEventStartObserver(number) { [weak self] in self?.scheduleEventEnd() }
     if context.hasChanges { recordChanges() }
   }
 
@@ -103,7 +103,7 @@ private final class IsolatedAutosave<TimerClock: Clock>: AutosaveWork where Time
     save()
   }
 
-  private func endEventSoon() {
+  private func scheduleEventEnd() {
     let sendable = SendableAutosave(work: self)
     Task.detached { [isolation] in await sendable.endEvent(in: isolation) }
   }

@@ -14,7 +14,7 @@ extension SaveConflicts {
       } else if keepsStore {
         try discard(reference)
       } else {
-        try insertAgain(update.row, decision)
+        try reinsert(update.row, decision)
       }
     } else if deletions[reference] != nil {
       guard let theirs = conflict.persistedRow else { return setDeletion(reference, version: nil) }
@@ -92,7 +92,7 @@ extension SaveConflicts {
   }
 
   /// Inserts the row of an object that others have deleted.
-  private func insertAgain(_ mine: RowImage, _ decision: MergeDecision) throws {
+  private func reinsert(_ mine: RowImage, _ decision: MergeDecision) throws {
     let (reference, entity) = (mine.reference, entity(mine))
     var values = try resolverValues.slots(of: decision, entity)
     // The destinations of its references may be deleted as well.
@@ -108,12 +108,12 @@ extension SaveConflicts {
     // A version that no reader of the former row can have seen.
     insert(edited(mine, values, version: mine.version + 65_536))
     removeUpdate(reference)
-    try linkAgain(reference)
+    try relink(reference)
     try pairUp(reference, formerly: [mine])
   }
 
   /// Restores the many-to-many links that were deleted with a row, as far as they are in memory and their other ends exist.
-  private func linkAgain(_ reference: ObjectReference) throws {
+  private func relink(_ reference: ObjectReference) throws {
     guard let object = object(reference) else { return }
     for state in object.toManyStates where state.isLoaded && !state.relationship.isTransient {
       let relationship = state.relationship

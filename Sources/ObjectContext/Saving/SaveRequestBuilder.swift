@@ -61,7 +61,7 @@ final class SaveRequestBuilder {
     // The object retains the row throughout.
     guard let row = object.row else { return }
     if let overlay = object.overlay, update(object, overlay, over: row) { return }
-    if object.flags.insertsRowAgain(row) { writeUnchanged(object, RowImage(heldRow: row)) }
+    if object.flags.reinsertsRow(row) { writeUnchanged(object, RowImage(heldRow: row)) }
   }
 
   /// Writes the row of an object with changed members only whose row is missing: the store reports a conflict, and the merge policy inserts the

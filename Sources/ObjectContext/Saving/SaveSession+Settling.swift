@@ -13,7 +13,7 @@ extension SaveSession {
       context.propagateDeletes()
     }
     context.endEvent()
-    var isValidatedAgain = false
+    var isRevalidation = false
     var rounds = 0
     while true {
       try callWillSave(rounds: &rounds)
@@ -25,8 +25,8 @@ extension SaveSession {
       try context.validate(work)
       // Validators may have set values, which need another validation, or changed other objects, which need to be saved.
       if !context.unitOfWork.hasPendingChanges { return work }
-      if isValidatedAgain, context.unitOfWork.work().hasSameObjects(as: work) { return work }
-      isValidatedAgain = true
+      if isRevalidation, context.unitOfWork.work().hasSameObjects(as: work) { return work }
+      isRevalidation = true
     }
   }
 
@@ -73,7 +73,7 @@ extension SaveSession {
   func checkRows(of work: SaveSet) throws {
     var unread: [UInt32: [ManagedObjectID]] = [:]
     for object in work.updated where object.overlay == nil && !object.currentID.isTemporaryID {
-      if object.flags.insertsRowAgain(object.row) { continue }
+      if object.flags.reinsertsRow(object.row) { continue }
       guard object.toManyStates.contains(where: { !$0.added.isEmpty && !$0.relationship.isTransient }) else { continue }
       unread[object.currentID.space, default: []].append(object.currentID)
     }
@@ -103,7 +103,7 @@ extension SaveSession {
       if let destination = context.registeredObject(reference, space: space) {
         // New and deleted objects need no row, and the version of a changed object is checked.
         if !destination.flags.isDisjoint(with: [.isInserted, .isDeleted]) { return }
-        if destination.isUpdated, destination.overlay != nil || destination.flags.insertsRowAgain(destination.row) { return }
+        if destination.isUpdated, destination.overlay != nil || destination.flags.reinsertsRow(destination.row) { return }
       }
       destinations.insert(ManagedObjectID(space: space, entityNumber: UInt32(reference.entity), key: reference.key))
     }

@@ -16,7 +16,7 @@ extension ManagedObjectContext {
   @discardableResult
   public func apply(_ snapshot: ObjectSnapshot) throws -> ManagedObject {
     if let failure = snapshot.failures.first { throw failure }
-    guard knows(snapshot.base.objectID), let entity = model.entity(named: snapshot.entityName), snapshot.isOfLayout(of: entity) else {
+    guard isCompatible(snapshot.base.objectID), let entity = model.entity(named: snapshot.entityName), snapshot.isOfLayout(of: entity) else {
       throw StoreError(.snapshotOfOtherModel(entity: snapshot.entityName), operation: .applySnapshot)
     }
     guard let objectID = snapshot.objectID else { return try insert(snapshot, entity) }

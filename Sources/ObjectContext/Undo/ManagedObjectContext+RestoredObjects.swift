@@ -15,7 +15,7 @@ extension ManagedObjectContext {
       unitOfWork.revertDeletion(of: object)
       return true
     }
-    guard object.flags.contains(.isRemoved), !object.flags.contains(.isFault), object.formerContextNumber == number,
+    guard object.flags.contains(.isRemoved), !object.flags.contains(.isFault), object.previousContextNumber == number,
       registeredObject(for: object.currentID) == nil
     else { return false }
     enter(object)
@@ -25,7 +25,7 @@ extension ManagedObjectContext {
   /// Registers an object that has left the context as a new object.
   private func enter(_ object: ManagedObject) {
     let wasStored = object.row != nil
-    object.formerContextNumber = 0
+    object.previousContextNumber = 0
     object.contextReference = Unmanaged.passUnretained(self)  // cleared in `deinit`
     object.flags.subtract([
       .isRemoved, .isUpdated, .isDeleted, .deletePropagated, .defersDeleteRules, .isAnnounced, .isRestored, .hasPendingChange,
@@ -38,11 +38,11 @@ extension ManagedObjectContext {
     membershipTracker.markRestored(object.currentID.reference)
     recorder?.recordInsertion(of: object)
     unitOfWork.recordInsertion(object)
-    if wasStored { linkAgain(object) }
+    if wasStored { relink(object) }
   }
 
   /// Restores the relationships of an object whose deletion was saved: its former members and the inverse ends.
-  private func linkAgain(_ object: ManagedObject) {
+  private func relink(_ object: ManagedObject) {
     let former = object.toManyStates
     object.toManyStates = ToManyStates()
     let (entity, reference) = (object.compiledEntity, object.currentID.reference)

@@ -60,14 +60,14 @@ public struct Attribute: EntityComponent {
     changed { attribute in
       let type = attribute.type
       if let least = range.minimum { attribute.validation.minimum = Self.slot(least, for: type) }
-      if let greatest = range.maximum { attribute.validation.maximum = Self.slot(greatest, for: type) }
+      if let maximum = range.maximum { attribute.validation.maximum = Self.slot(maximum, for: type) }
     }
   }
   /// Sets the minimum and maximum number of characters: `1...80`, `1...` or `...80`.
   public func length(_ range: some ValidationBounds<Int>) -> Attribute {
     changed {
       if let least = range.minimum { $0.validation.minimumLength = least }
-      if let greatest = range.maximum { $0.validation.maximumLength = greatest }
+      if let maximum = range.maximum { $0.validation.maximumLength = maximum }
     }
   }
   /// Sets a regular expression that must match the whole string.

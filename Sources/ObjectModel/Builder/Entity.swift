@@ -96,7 +96,7 @@ public struct Relationship: EntityComponent {
   public func count(_ range: some ValidationBounds<Int>) -> Relationship {
     changed {
       if let least = range.minimum { $0.minCount = least }
-      if let greatest = range.maximum { $0.maxCount = greatest }
+      if let maximum = range.maximum { $0.maxCount = maximum }
     }
   }
   /// Makes the relationship its own inverse: if one object refers to another, the other refers back.

@@ -254,11 +254,11 @@ enum ModelFiles {
   /// Returns why a file or folder could not be read: it does not exist, the system's reason, or else the given one.
   @_optimize(none) private static func reasonOfFailure(at url: URL, otherwise reason: String) -> String {
     var status = stat()
-    let isThere = stat(url.path, &status) == 0
+    let exists = stat(url.path, &status) == 0
     // A file may exist without being readable.
-    if isThere, access(url.path, R_OK) == 0 { return "\(reason); a model is an .xcdatamodeld, an .xcdatamodel or a contents file" }
+    if exists, access(url.path, R_OK) == 0 { return "\(reason); a model is an .xcdatamodeld, an .xcdatamodel or a contents file" }
     let number = errno
-    if !isThere, number == ENOENT || number == ENOTDIR {
+    if !exists, number == ENOENT || number == ENOTDIR {
       return "there is no such \(url.pathExtension.isEmpty ? "file" : "model"); check the path"
     }
     return "cannot read this: \(String(cString: strerror(number)))"

@@ -321,7 +321,7 @@ extension IncrementalStore {
   ///
   /// - Throws: ``StoreError`` with ``StoreError/Code/unsupported``.
   public func observeRemoteCommits(_ observer: @escaping @Sendable () -> Void) throws {
-    throw StoreError(.hearsNothing, operation: .watch)
+    throw StoreError(.remoteChangesUnsupported, operation: .watch)
   }
 
   /// Does nothing.

@@ -74,7 +74,7 @@ final class BatchChunkWriter: Sendable {
           chunk.rows = try request.withLocalValues(model, now: Date().timeIntervalSinceReferenceDate).inserted
         }
         guard case .batch(let written) = try store.incrementalStore.execute(.batchInsert(chunk), in: scope) else {
-          throw StoreError(.otherResult, operation: .batchRequest)
+          throw StoreError(.resultTypeMismatch, operation: .batchRequest)
         }
         state.changes.inserted += written.inserted
         state.changes.updated += written.updated
@@ -154,7 +154,7 @@ final class BatchChunkWriter: Sendable {
     guard let conflict = error.constraintConflicts.first, let position = chunk.rows.lastIndex(where: { objectIDs.contains($0.reference) })
     else { return error }
     var named = StoreError(
-      .rowHasTakenValues(row: chunk.firstRow + position, entity: conflict.entityName, properties: conflict.constraint),
+      .rowConflict(row: chunk.firstRow + position, entity: conflict.entityName, properties: conflict.constraint),
       operation: .batchInsert, path: error.path, underlying: error.underlying)
     (named.sqliteCode, named.sqliteExtendedCode) = (error.sqliteCode, error.sqliteExtendedCode)
     named.constraintConflicts = error.constraintConflicts

@@ -26,7 +26,7 @@ final class BatchInsertQueue: Sendable {
     var message: Message?
     /// The continuation of the task, resumed when its message is received.
     var sender: CheckedContinuation<Void, Never>?
-    var hasBegun = false
+    var hasStarted = false
     var result: Result<Void, any Error>?
     var waiter: CheckedContinuation<Void, any Error>?
   }
@@ -53,11 +53,11 @@ final class BatchInsertQueue: Sendable {
   /// waits until the chunk was committed.
   func send(_ chunk: BatchInsertion) async throws {
     if case .every = committing { return try await writeSeparately(chunk) }
-    let hasBegun = state.withLock { state in
-      defer { state.hasBegun = true }
-      return state.hasBegun
+    let hasStarted = state.withLock { state in
+      defer { state.hasStarted = true }
+      return state.hasStarted
     }
-    if !hasBegun { queue.async { self.run() } }
+    if !hasStarted { queue.async { self.run() } }
     await put(.chunk(chunk))
     // The error of an earlier chunk ends the sequence.
     if case .failure(let error)? = state.withLock({ $0.result }) { throw error }
@@ -65,14 +65,14 @@ final class BatchInsertQueue: Sendable {
 
   /// Ends the sequence and waits until it was committed.
   func finish() async throws {
-    guard state.withLock({ $0.hasBegun }) else { return }
+    guard state.withLock({ $0.hasStarted }) else { return }
     await put(.end)
     try await result()
   }
 
   /// Cancels the insert and waits until the transaction was rolled back.
   func cancel() async {
-    guard state.withLock({ $0.hasBegun }) else { return }
+    guard state.withLock({ $0.hasStarted }) else { return }
     await put(.cancel)
     try? await result()
   }

@@ -63,7 +63,7 @@ extension PersistentStoreCoordinator {
       try fetch.checkNumbers()
       stores = try self.stores(holding: fetch.entityName, affectedStores: request.affectedStores, operation: .batchDelete)
       guard stores.count == 1 || (fetch.fetchLimit == 0 && fetch.fetchOffset == 0) else {
-        throw StoreError(.limitOverSeveralStores, operation: .batchDelete)
+        throw StoreError(.limitWithSeveralStores, operation: .batchDelete)
       }
     } else {
       stores = try self.stores(of: request)
@@ -149,7 +149,7 @@ extension PersistentStoreCoordinator {
     defer { store.saving.unlock() }
     try scope.cancellation?.check(.batchRequest)
     guard case .batch(let changes) = try store.incrementalStore.execute(request, in: scope) else {
-      throw StoreError(.otherResult, operation: .batchRequest)
+      throw StoreError(.resultTypeMismatch, operation: .batchRequest)
     }
     store.cache.remove([changes.updated, changes.deleted, changes.refreshed].joined())
     done(changes)

@@ -34,7 +34,7 @@ extension PersistentStoreCoordinator {
       return found
     }
     guard case .objectIDs(let ids) = try fetch(specification, from: store, scope: scope, pinned: pinned) else {
-      throw StoreError(.otherResult, operation: .fetch)
+      throw StoreError(.resultTypeMismatch, operation: .fetch)
     }
     return .ids(ids)
   }
@@ -98,7 +98,7 @@ extension PersistentStoreCoordinator {
     let outcome: SaveOutcome
     do {
       guard case .saved(let answer) = try store.incrementalStore.execute(.save(request), in: scope) else {
-        throw StoreError(.otherResult, operation: .save)
+        throw StoreError(.resultTypeMismatch, operation: .save)
       }
       outcome = answer
     } catch var error as StoreError where error.code == .mergeConflict {

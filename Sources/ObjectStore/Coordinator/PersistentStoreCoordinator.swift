@@ -205,7 +205,7 @@ public final class PersistentStoreCoordinator: Sendable {
       } catch let problem {
         let name = compiledModel.entities[derivation.entity].name
         throw StoreError(
-          .unusableFilter(entity: name, property: derivation.slot.name, problem: "\(problem)"), operation: .open,
+          .invalidFilter(entity: name, property: derivation.slot.name, problem: "\(problem)"), operation: .open,
           path: description.url?.path, underlying: problem)
       }
     }

@@ -58,7 +58,7 @@ extension BatchEvaluation {
     fetch.resultType = .objectIDs
     let evaluation = try FetchEvaluation(fetch, model: model)
     guard case .objectIDs(let ids) = try evaluation.answer(among: candidates(evaluation.entity), resolver: resolver, row: row) else {
-      throw StoreError(.otherResult, operation: .batchDelete)
+      throw StoreError(.resultTypeMismatch, operation: .batchDelete)
     }
     return ids.map(\.reference)
   }

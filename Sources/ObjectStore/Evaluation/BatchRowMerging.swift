@@ -104,7 +104,7 @@ package struct BatchRowMerging {
     let isOfEntity = entity.subtree.contains(holder.entityNumber)
     guard holders.count == 1, isOfEntity else {
       throw StoreError(
-        .rowTakesValues(row: insertion.firstRow + position, entity: entity.name, ofSeveral: isOfEntity), operation: .batchInsert)
+        .rowConflictsWithObjects(row: insertion.firstRow + position, entity: entity.name, ofSeveral: isOfEntity), operation: .batchInsert)
     }
     let slots = merged(position)
     if insertion.onConflict == .replace, let slot = slots.first(where: { !$0.isOptional && new.isNull($0.index) }) {

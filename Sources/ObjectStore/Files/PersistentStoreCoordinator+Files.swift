@@ -81,7 +81,7 @@ extension PersistentStoreCoordinator {
       throw StoreError(.notInCoordinator, operation: .copyStore, path: store.url?.path)
     }
     if let url = description.url, FileManager.default.fileExists(atPath: url.path) {
-      throw StoreError(.newPlaceTaken, operation: .copyStore, path: url.path)
+      throw StoreError(.destinationExists, operation: .copyStore, path: url.path)
     }
     var target = description
     target.configuration = store.configurationName
@@ -103,7 +103,7 @@ extension PersistentStoreCoordinator {
     do {
       let maker = opened.incrementalStore as? any FileCreatingStore
       // Another process may have created a store there in the meantime.
-      guard maker?.hasCreatedFiles ?? true else { throw StoreError(.newPlaceTaken, operation: .copyStore, path: description.url?.path) }
+      guard maker?.hasCreatedFiles ?? true else { throw StoreError(.destinationExists, operation: .copyStore, path: description.url?.path) }
       try copyRows(of: store, to: opened, reporter)
       maker?.keepFiles()
     } catch {

@@ -62,7 +62,7 @@ final class StoreCopier {
     var specification = FetchSpecification(entityName: root.name)
     specification.resultType = .objectIDs
     guard case .objectIDs(let ids) = try source.incrementalStore.execute(.fetch(specification), in: sourceScope) else {
-      throw StoreError(.otherResult, operation: .copyStore)
+      throw StoreError(.resultTypeMismatch, operation: .copyStore)
     }
     var found: [Int64: Int64] = [:]
     found.reserveCapacity(ids.count)

@@ -33,7 +33,7 @@ package struct HistoryReader {
   private var header: PersistentHistoryTransaction?
   private var decoder: HistoryChangeDecoder
   private var lastOpening: (text: String, opening: HistoryOpening?)?
-  private var hasBegun = false
+  private var hasStarted = false
 
   /// Creates a reader.
   ///
@@ -65,7 +65,7 @@ package struct HistoryReader {
       guard let entry = try firstEntry() else { return nil }
       // The first rows of this transaction were purged.
       guard entry.start == nil else { throw try expired() }
-      hasBegun = true
+      hasStarted = true
       header = PersistentHistoryTransaction(entry, opening: opening(entry.authorship.opening), store: identifier)
       decoder.begin(transaction: entry.number)
       try take(entry)
@@ -104,7 +104,7 @@ package struct HistoryReader {
   /// Returns the first row of the next transaction. A reader that starts at the beginning skips a partially purged transaction.
   private mutating func firstEntry() throws -> HistoryEntry? {
     while let entry = try entry() {
-      if hasBegun || entry.start == nil || query.after > 0 { return entry }
+      if hasStarted || entry.start == nil || query.after > 0 { return entry }
       position += 1
     }
     return nil

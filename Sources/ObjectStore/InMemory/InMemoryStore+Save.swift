@@ -99,7 +99,7 @@ extension InMemoryRows {
         objectID: objectID(of: item.reference, in: space), oldVersion: item.version, newVersion: stored?.version ?? 0, persistedRow: stored)
     }
     guard let first = conflicts.first else { return }
-    var error = StoreError(.changedMeanwhile(entity: first.objectID.entityName, count: conflicts.count), operation: .save)
+    var error = StoreError(.objectsChangedElsewhere(entity: first.objectID.entityName, count: conflicts.count), operation: .save)
     error.mergeConflicts = conflicts
     throw error
   }

@@ -85,7 +85,7 @@ public final class ManagedObjectModelReference: Sendable {
       if let known = resolved.withLock({ $0 }) { return known }
       let compiled = try CompiledModel(try loadModel())
       if let expectedChecksum, expectedChecksum != compiled.checksum {
-        throw StoreError(.otherChecksum(found: compiled.checksum, expected: expectedChecksum), operation: .migrate)
+        throw StoreError(.checksumMismatch(found: compiled.checksum, expected: expectedChecksum), operation: .migrate)
       }
       resolved.withLock { $0 = compiled }
       return compiled
@@ -96,7 +96,7 @@ public final class ManagedObjectModelReference: Sendable {
     switch source {
     case .model(let model): return model
     case .checksum:
-      throw StoreError(.onlyChecksum(expectedChecksum ?? ""), operation: .migrate)
+      throw StoreError(.modelOfChecksumUnknown(expectedChecksum ?? ""), operation: .migrate)
     case .text(let text):
       do { return try ManagedObjectModel(xmlData: Data(text.utf8)) } catch {
         throw StoreError(.unreadableVersionFile, operation: .migrate, underlying: error)

@@ -84,7 +84,7 @@ extension ResolvedColumn {
       default: value
       }
     guard let result else {
-      throw StoreError(.resultDoesNotFit(column: name, type: type.rawValue), operation: .fetch)
+      throw StoreError(.valueExceedsResultType(column: name, type: type.rawValue), operation: .fetch)
     }
     return result
   }

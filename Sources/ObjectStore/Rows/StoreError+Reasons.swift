@@ -28,7 +28,7 @@ extension StoreError.Reason {
   package static var copyCancelled: Self { Self(.cancelled, "The copy was canceled.") }
   package static var readOnlyStore: Self { Self(.readOnly, "The store was opened read-only.") }
   package static var noStoreHere: Self { Self(.storeNotFound, "There is no store at this URL.") }
-  package static var newPlaceTaken: Self { Self(.alreadyExists, "There is already a file at the destination.") }
+  package static var destinationExists: Self { Self(.alreadyExists, "There is already a file at the destination.") }
 
   package static func unreadableValue(entity: String, property: String, _ id: ManagedObjectID?) -> Self {
     let place = id.map { " of the object \($0.uriString)" } ?? ""
@@ -44,16 +44,16 @@ extension StoreError.Reason {
 
   package static func noFiles(type: String) -> Self { Self(.unsupported, "Stores of the type “\(type)” have no files.") }
   package static var writerFinished: Self { Self(.invalidRequest, "The writer was finished.") }
-  package static var otherResult: Self { Self(.internalInconsistency, "The store returned a result of the wrong type.") }
+  package static var resultTypeMismatch: Self { Self(.internalInconsistency, "The store returned a result of the wrong type.") }
 
   package static var keyInUse: Self {
     Self(
       .internalInconsistency, "The key of a new object is in use; its ID was not obtained from this store.", includesUnderlyingError: false)
   }
 
-  package static var someChangedMeanwhile: Self { Self(.mergeConflict, "Objects were changed or deleted elsewhere since they were read.") }
+  package static var changedElsewhere: Self { Self(.mergeConflict, "Objects were changed or deleted elsewhere since they were read.") }
 
-  package static func sameValues(entity: String, properties names: [String]) -> Self {
+  package static func duplicateValues(entity: String, properties names: [String]) -> Self {
     let values = names.isEmpty ? "under a uniqueness constraint" : "of \(names.joined(separator: ", "))"
     return Self(
       .constraintConflict, "Objects of “\(entity)” have the same values \(values). Nothing was saved.", entity: entity,
@@ -78,11 +78,11 @@ extension StoreError.Reason {
     Self(.unsupported, "\(type.map { "Stores of the type “\($0)” have" } ?? "This kind of store has") no query generations: use .current.")
   }
 
-  package static func resultDoesNotFit(column: String, type: String) -> Self {
+  package static func valueExceedsResultType(column: String, type: String) -> Self {
     Self(.invalidRequest, "A value of “\(column)” does not fit in the result type \(type): choose a larger type.")
   }
 
-  package static func unusableFilter(entity: String, property: String, problem: String) -> Self {
+  package static func invalidFilter(entity: String, property: String, problem: String) -> Self {
     Self(
       .invalidRequest, "The filter of the derived attribute “\(entity).\(property)” cannot be used: \(problem)", entity: entity,
       property: property)
@@ -143,7 +143,7 @@ extension StoreError.Reason {
       "\(limit) query generations of the store are already open. Share a token among contexts, or release unused tokens.")
   }
 
-  package static var hearsNothing: Self {
+  package static var remoteChangesUnsupported: Self {
     Self(.unsupported, "This store type cannot detect remote changes: disable postsRemoteChangeNotifications.")
   }
 
@@ -180,17 +180,17 @@ extension StoreError.Reason {
 
   package static var memoryClosed: Self { Self(.noOpenStore, "The in-memory store is closed: its rows were deleted.") }
 
-  package static func changedMeanwhile(entity: String, count: Int) -> Self {
+  package static func objectsChangedElsewhere(entity: String, count: Int) -> Self {
     Self(
       .mergeConflict, "\(count) of the objects were changed or deleted elsewhere since they were read. Nothing was saved.", entity: entity)
   }
 
-  package static func rowTakesValues(row: Int, entity: String, ofSeveral: Bool) -> Self {
+  package static func rowConflictsWithObjects(row: Int, entity: String, ofSeveral: Bool) -> Self {
     let holders = ofSeveral ? "several stored objects: the object to update is ambiguous." : "an object of another entity."
     return Self(.constraintConflict, "Row \(row) of the batch has unique values of \(holders) Nothing was written.", entity: entity)
   }
 
-  package static func rowHasTakenValues(row: Int, entity: String, properties names: [String]) -> Self {
+  package static func rowConflict(row: Int, entity: String, properties names: [String]) -> Self {
     Self(
       .constraintConflict,
       "Row \(row) of the batch has values of \(names.joined(separator: ", ")) that another object or row of “\(entity)” has. Nothing was written.",
@@ -214,7 +214,7 @@ extension StoreError.Reason {
     Self(.invalidRequest, "The batch update has no properties to set.", entity: entity)
   }
 
-  package static var limitOverSeveralStores: Self {
+  package static var limitWithSeveralStores: Self {
     Self(.invalidRequest, "A batch deletion with a limit or an offset applies to one store; name it in affectedStores.")
   }
 
@@ -315,14 +315,14 @@ extension StoreError.Reason {
     Self(.unknownModelReference, "\(model.map { "“\($0)”" } ?? "The bundle") has no version “\(version)”; it has \(known).")
   }
 
-  package static func otherChecksum(found: String, expected: String) -> Self {
+  package static func checksumMismatch(found: String, expected: String) -> Self {
     Self(
       .modelChecksumMismatch,
       "The model has the checksum \(found), but its reference has \(expected). The version was changed after it was released: restore the released version, and make the change in a new version."
     )
   }
 
-  package static func onlyChecksum(_ checksum: String) -> Self {
+  package static func modelOfChecksumUnknown(_ checksum: String) -> Self {
     Self(
       .unknownModelReference,
       "Only the checksum \(checksum) of a version is known, but its model is needed: specify the version by its model or its file.")

@@ -60,7 +60,7 @@ extension Connection {
     // A failed copy leaves no files.
     defer { if !hadFolder, target.exists, !StoreFile.exists(path) { try? StoreFile.removeFolder(target.path) } }
     defer { if !placed.isEmpty, !StoreFile.exists(path) { target.removeFiles(placed) } }
-    try StoreFile.createComplete(path, isAlone: contents.isMadeAlone) { temporary in
+    try StoreFile.createComplete(path, isExclusive: contents.isCreatedExclusively) { temporary in
       try DatabaseCopy.fill(
         temporary, key: key, contents: contents, options: options, folder: target, onOpen: onOpen,
         onSource: { connection in

@@ -17,7 +17,7 @@ package enum StoreContents: Sendable {
   case plaintext(of: String, finish: Finish?)
 
   /// Whether only one process at a time may write the contents, under the lock of the key file.
-  var isMadeAlone: Bool {
+  var isCreatedExclusively: Bool {
     switch self {
     case .empty, .made: false
     case .copy, .plaintext: true

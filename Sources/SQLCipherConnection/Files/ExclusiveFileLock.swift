@@ -22,7 +22,7 @@ final class ExclusiveFileLock {
 
   /// Returns a lock on a file that may be a database, or nil if there is no file or it is too short.
   static func ifFileExists(_ path: String, operation: StoreAccessError.Operation) throws -> ExclusiveFileLock? {
-    guard try StoreFile.isThere(path, operation: operation) else { return nil }
+    guard try StoreFile.exists(path, operation: operation) else { return nil }
     var status = stat()
     guard stat(path, &status) == 0 else {
       let number = errno

@@ -51,8 +51,8 @@ struct ReadOnlyMedium: Equatable {
 extension StoreAccessError {
   /// Returns the error, as `.readOnlyLog` if it was caused by a log in a folder that is not writable.
   func onReadOnlyMedium(_ path: String) -> StoreAccessError {
-    let isThere = [SQLITE_CANTOPEN, SQLITE_READONLY].contains(code) || kind == .readOnly || kind == .permissionDenied
-    guard isThere, ReadOnlyMedium.isReadOnly(path), ReadOnlyMedium.hasLog(path) else { return self }
+    let exists = [SQLITE_CANTOPEN, SQLITE_READONLY].contains(code) || kind == .readOnly || kind == .permissionDenied
+    guard exists, ReadOnlyMedium.isReadOnly(path), ReadOnlyMedium.hasLog(path) else { return self }
     return with(kind: .readOnlyLog)
   }
 }

@@ -43,11 +43,11 @@ extension StoreKeyring {
       } catch let error as StoreAccessError {
         switch error.kind {
         case .exchanged, .keyFileOutdated:
-          try readAgain(options)
+          try reload(options)
         // A file of small pages may be shorter than one page of another format.
         case .unreadableStore, .notAStore(.stub):
           guard let tried, try isOutdated(tried, options) else { throw try otherFormat(error) }
-          try readAgain(options)
+          try reload(options)
         default: throw error
         }
       }
@@ -92,7 +92,7 @@ extension StoreKeyring {
   // MARK: - Reading again
 
   /// Reads the key file, or the store's salt, again, while the store cannot be replaced.
-  private func readAgain(_ options: ConnectionOptions) throws {
+  private func reload(_ options: ConnectionOptions) throws {
     try StoreReplacement.finish(storePath)
     // With this lock no rotation or replacement is in progress, so the files belong together.
     let bare = try BareDatabaseFile(locking: storePath, timeoutMilliseconds: options.busyTimeoutMilliseconds)

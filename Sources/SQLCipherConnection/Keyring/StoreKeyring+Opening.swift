@@ -72,7 +72,7 @@ extension StoreKeyring {
   /// Creates a store without a key file. If it has large values, this still takes the lock of a key file: two concurrent copies to one path
   /// would each treat the other's files as leftovers.
   static func createKeyless<Result>(_ path: String, _ contents: StoreContents, _ prepare: () throws -> Result) throws -> Result {
-    guard contents.isMadeAlone else { return try prepare() }
+    guard contents.isCreatedExclusively else { return try prepare() }
     return try withCreationLock(path, prepare)
   }
 
@@ -132,11 +132,11 @@ extension StoreKeyring {
     if case .databaseKey = key, withUnsafeCurrentTask(body: { $0?.unownedTaskExecutor != nil }) {
       // No derivation is needed, only reading the first page and computing its code. A caller with its own task executor does not need
       // another thread for that.
-      return try unlockWithoutAsking(path, key, workLimit)
+      return try unlockWithoutProvider(path, key, workLimit)
     }
     guard case .provider(let provider) = key else {
       // In one step: each thread switch costs more than unlocking with a raw key.
-      return try await runInBackground { try unlockWithoutAsking(path, key, workLimit) }
+      return try await runInBackground { try unlockWithoutProvider(path, key, workLimit) }
     }
     let (file, isPending) = try await runInBackground { () throws -> (KeyFile, Bool) in
       _ = try BareDatabaseFile(path).salt()
@@ -163,7 +163,7 @@ extension StoreKeyring {
     throw work.limitError(file, path: path) ?? StoreAccessError(.wrongKey, path: path, operation: .unlock)
   }
 
-  private static func unlockWithoutAsking(_ path: String, _ key: StoreKey?, _ limit: KeyWorkLimit) throws -> StoreKeyring {
+  private static func unlockWithoutProvider(_ path: String, _ key: StoreKey?, _ limit: KeyWorkLimit) throws -> StoreKeyring {
     let file = try BareDatabaseFile(path)
     let salt = try file.salt()
     let single: DatabaseKey

@@ -10,7 +10,7 @@ extension ConnectionPool {
   /// - Parameter companion: Creates an object to retain for the lifetime of a new snapshot. Called before the snapshot begins.
   package func holdSnapshot(with companion: () throws -> AnyObject? = { nil }) throws -> HeldSnapshot {
     heldSnapshots.checkLogSizeIfDue()
-    return try beginningSnapshot { key in
+    return try withNewSnapshot { key in
       holdLock.lock()
       defer { holdLock.unlock() }
       // Read before the snapshot begins: a commit in between makes the snapshot look older than it is, and it is then not shared.

@@ -353,7 +353,7 @@ package final class ConnectionPool: @unchecked Sendable {
   }
 
   /// Runs `body`, which begins a held snapshot, while preventing exclusive access.
-  func beginningSnapshot<Result>(_ body: (DatabaseKey) throws -> Result) throws -> Result {
+  func withNewSnapshot<Result>(_ body: (DatabaseKey) throws -> Result) throws -> Result {
     condition.lock()
     wait { !isExclusive || key == nil }
     guard let key else {

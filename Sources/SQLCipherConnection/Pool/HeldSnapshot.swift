@@ -33,7 +33,7 @@ package final class HeldSnapshot: @unchecked Sendable {
   }
 
   /// The reason why a snapshot can no longer be read.
-  package enum Ending: Error, Sendable {
+  package enum EndReason: Error, Sendable {
     /// It was ended by the pool.
     case expired
     /// The connection failed; the error says why.
@@ -41,14 +41,14 @@ package final class HeldSnapshot: @unchecked Sendable {
   }
 
   /// The time at which it began.
-  package let begun = Date()
+  package let startTime = Date()
   let state: State
   private let owner: HeldSnapshots
   private let lock = NSLock()
   // Guarded by `lock`.
   private var connection: Connection?
   private var companion: AnyObject?
-  private var ending: Ending?
+  private var endReason: EndReason?
   /// Set to request the end of the snapshot. A running read ends it when it finishes.
   private let isExpirationRequested = Atomic<Bool>(false)
   private let hasEnded = Atomic<Bool>(false)
@@ -68,7 +68,7 @@ package final class HeldSnapshot: @unchecked Sendable {
   /// Runs `body` in the snapshot. Calls are serialized.
   ///
   /// - Parameter checks: Whether to check the sentinel at the end. If false, the body must check it if necessary.
-  /// - Throws: ``Ending`` if the snapshot has ended, or the error of the body.
+  /// - Throws: ``EndReason`` if the snapshot has ended, or the error of the body.
   package func read<Result>(checks: Bool = true, _ body: (Connection) throws -> Result) throws -> Result {
     owner.checkLogSizeIfDue()
     lock.lock()
@@ -78,7 +78,7 @@ package final class HeldSnapshot: @unchecked Sendable {
       if isExpirationRequested.load(ordering: .sequentiallyConsistent) { endIfIdle() }
     }
     if isExpirationRequested.load(ordering: .sequentiallyConsistent) { end(.expired) }
-    guard let connection else { throw ending ?? Ending.expired }
+    guard let connection else { throw endReason ?? EndReason.expired }
     do {
       let result = try body(connection)
       if checks { try connection.checkSentinel() }
@@ -107,10 +107,10 @@ package final class HeldSnapshot: @unchecked Sendable {
   }
 
   /// Ends the snapshot, under the lock or as the only owner.
-  private func end(_ ending: Ending) {
+  private func end(_ endReason: EndReason) {
     guard let connection else { return }
     self.connection = nil
-    self.ending = ending
+    self.endReason = endReason
     hasEnded.store(true, ordering: .releasing)
     // Objects kept for the snapshot are no longer needed.
     companion = nil

@@ -16,7 +16,7 @@ package final class PooledReader: @unchecked Sendable {
   var snapshot: UInt64?
   /// Whether the pool's timer runs, and continues until it has found the reader idle without a snapshot.
   var isTimed = false
-  private var begun: UInt64 = 0
+  private var startTime: UInt64 = 0
   private let state: Atomic<UInt8>
 
   /// Creates a reader that its creator has taken.
@@ -38,7 +38,7 @@ package final class PooledReader: @unchecked Sendable {
   /// Records the beginning of a snapshot at a commit count.
   func begin(_ commits: UInt64) {
     snapshot = commits
-    begun = CoarseClock.now()
+    startTime = CoarseClock.now()
   }
 
   func endSnapshot() {
@@ -50,5 +50,5 @@ package final class PooledReader: @unchecked Sendable {
   /// Returns whether the open snapshot can still be used: nothing was committed since it began, and it is not too old.
   @inline(__always) func isCurrent(_ commits: UInt64) -> Bool { snapshot == commits && !isOld }
 
-  @inline(__always) var isOld: Bool { CoarseClock.now() &- begun > ConnectionPool.snapshotLifetime }
+  @inline(__always) var isOld: Bool { CoarseClock.now() &- startTime > ConnectionPool.snapshotLifetime }
 }

@@ -20,7 +20,7 @@ extension StoreError.Reason {
       entity: entity)
   }
 
-  static func usedUpKeys(entity: String) -> Self {
+  static func keysExhausted(entity: String) -> Self {
     Self(.invalidRequest, "The entity “\(entity)” has used up all its keys.", entity: entity)
   }
 
@@ -32,11 +32,11 @@ extension StoreError.Reason {
   static var newStoreWithoutKey: Self { Self(.keyRequired, "A new store needs a key: set the description's key.") }
   static var keyOfOtherStore: Self { Self(.wrongKey, "The key belongs to another store.") }
 
-  static func holdsNoStore(_ why: NoStore) -> Self { Self(.notAStore, why.rawValue) }
+  static func notAStore(_ why: NoStore) -> Self { Self(.notAStore, why.rawValue) }
 
   static var storeClosed: Self { Self(.noOpenStore, "The store is not open: it was closed or has not been opened yet.") }
 
-  static func takesNoRows(type: String) -> Self {
+  static func rowImportUnsupported(type: String) -> Self {
     Self(.unsupported, "Only encrypted stores can import rows of other stores; this store has the type \(type).")
   }
 
@@ -63,14 +63,14 @@ extension StoreError.Reason {
     Self(.storeCorrupt, "A row refers to a large value, but the store has no list of them; verify the store.")
   }
 
-  static var strangeEntityNumber: Self { Self(.storeCorrupt, "A row has an invalid entity number; verify the store.") }
-  static var strangeKey: Self { Self(.storeCorrupt, "A row has an invalid key; verify the store.") }
+  static var invalidEntityNumber: Self { Self(.storeCorrupt, "A row has an invalid entity number; verify the store.") }
+  static var invalidKey: Self { Self(.storeCorrupt, "A row has an invalid key; verify the store.") }
 
-  static func strangeEntityOfRow(table: String) -> Self {
+  static func unknownEntityOfRow(table: String) -> Self {
     Self(.storeCorrupt, "A row of “\(table)” has an entity that is not in the model.")
   }
 
-  static func strangeLayout(table: String) -> Self {
+  static func layoutMismatch(table: String) -> Self {
     Self(.storeCorrupt, "The layout of the table “\(table)” in the metadata does not match the store's model.")
   }
 
@@ -83,7 +83,7 @@ extension StoreError.Reason {
       .objectNotFound, "A saved object refers to an object that is not in the store, or to a deleted one.", includesUnderlyingError: false)
   }
 
-  static func migratedMeanwhile(versions: [String]) -> Self {
+  static func migratedElsewhere(versions: [String]) -> Self {
     Self(
       .modelIncompatible,
       "The store was migrated elsewhere to another version of the model\(inBrackets(versions)) since it was opened here. Nothing was read or written: close the store and reopen it with that version."
@@ -126,7 +126,7 @@ extension StoreError.Reason {
       entity: entity)
   }
 
-  static func leftOutOfConfiguration(entity: String, count: Int) -> Self {
+  static func excludedFromConfiguration(entity: String, count: Int) -> Self {
     Self(
       .migrationFailed,
       "The store contains \(objects(count)) of “\(entity)”, which is not in its configuration. Copy them into the store that contains the entity now, and delete them here; or open the store with a configuration that contains the entity.",
@@ -147,7 +147,7 @@ extension StoreError.Reason {
       entity: entity, property: property)
   }
 
-  static var stepIsOver: Self { Self(.invalidRequest, "The migration step has ended, and its objects can no longer be used.") }
+  static var stepHasEnded: Self { Self(.invalidRequest, "The migration step has ended, and its objects can no longer be used.") }
 
   static var transactionRolledBack: Self {
     Self(.invalidRequest, "An error rolled the transaction back, and nothing was written. Rethrow that error to end the transaction.")
@@ -158,7 +158,7 @@ extension StoreError.Reason {
   }
 
   static var fewerKeys: Self { Self(.internalInconsistency, "There are fewer keys than objects.") }
-  static var takenByNobody: Self {
+  static var conflictingRowMissing: Self {
     Self(.internalInconsistency, "SQLite reports a uniqueness conflict, but no row has the values.", includesUnderlyingError: false)
   }
   static var listForValue: Self { Self(.internalInconsistency, "Found a list, expected one value.") }

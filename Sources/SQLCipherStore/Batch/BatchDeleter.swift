@@ -70,7 +70,7 @@ struct BatchDeleter {
     let fetch = try FetchResolver(model: schema.model).resolve(specification)
     let plan = try batch.engine.plan(fetch, specification, FetchShape(fetch, specification: specification))
     guard case .identifiers(let numbering) = plan.output else {
-      throw StoreError(.otherResult, operation: .batchDelete)
+      throw StoreError(.resultTypeMismatch, operation: .batchDelete)
     }
     var withEntities = false
     if case .stored = numbering { withEntities = true }

@@ -315,7 +315,7 @@ struct BatchUpdater {
     }
     let path = batch.engine.path
     if let failure = StoreError(conflicts, operation: .batchUpdate, path: path, underlying: error) { return failure }
-    return StoreError(.sameValues(entity: plan.entity.name, properties: []), operation: .batchUpdate, path: path, underlying: error)
+    return StoreError(.duplicateValues(entity: plan.entity.name, properties: []), operation: .batchUpdate, path: path, underlying: error)
   }
 
   private func addConflicts(under constraint: DeclaredConstraint, to conflicts: inout [ConstraintConflict]) throws {

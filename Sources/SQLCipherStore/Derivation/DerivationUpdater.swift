@@ -115,7 +115,7 @@ struct DerivationUpdater {
     let slot = derivation.derivation.slot
     guard let space = transaction.purpose.objectIDSpace else {
       let name = schema.model.entities[derivation.derivation.entity].name
-      return StoreError(.sameValues(entity: name, properties: [slot.name]), operation: .save, path: rows.path, underlying: error)
+      return StoreError(.duplicateValues(entity: name, properties: [slot.name]), operation: .save, path: rows.path, underlying: error)
     }
     let values = Dictionary(updates.map { ($0.key, $0.value) }) { $1 }
     let (reader, writer) = (RowWriter(), RowWriter())

@@ -58,7 +58,7 @@ final class ModelChangeDetector: Sendable {
     guard let expected = expectation.withLock({ $0 }) else { return }
     // This also throws if a newer library converted the file to a format that this version cannot read.
     guard let record = try MetadataTable.read(connection, path: path) else {
-      throw StoreError(.holdsNoStore(.anyMore), operation: .open, path: path)
+      throw StoreError(.notAStore(.anyMore), operation: .open, path: path)
     }
     let hashes = try MetadataTable.readHashes(connection, path: path)
     // A model can return with another version identifier, and with different columns.
@@ -71,7 +71,7 @@ final class ModelChangeDetector: Sendable {
       }
       return
     }
-    var error = StoreError(.migratedMeanwhile(versions: Array(record.versionIdentifiers)), operation: .open, path: path)
+    var error = StoreError(.migratedElsewhere(versions: Array(record.versionIdentifiers)), operation: .open, path: path)
     error.differingEntities = Set(hashes.keys).union(expected.hashes.keys).filter { hashes[$0] != expected.hashes[$0] }.sorted()
     throw error
   }

@@ -52,7 +52,7 @@ extension StoreEngine {
     try write { transaction in
       let connection = transaction.connection
       guard let record = try MetadataTable.read(connection, path: path) else {
-        throw StoreError(.holdsNoStore(.anyMore), operation: .switchHistory, path: path)
+        throw StoreError(.notAStore(.anyMore), operation: .switchHistory, path: path)
       }
       let present = try MetadataTable.readHistory(connection, path: path)
       if settings == present { return }

@@ -64,7 +64,7 @@ final class StoreEngine: Sendable {
   var pool: ConnectionPool {
     get throws {
       if let connections { return connections }
-      throw StoreError(.stepIsOver, operation: .migrate, path: path)
+      throw StoreError(.stepHasEnded, operation: .migrate, path: path)
     }
   }
 

@@ -62,7 +62,7 @@ extension StoreEngine {
   func fetchedIDs(_ specification: FetchSpecification, in scope: RequestScope) throws -> FetchedIDs {
     let keys = FetchedKeys()
     guard case .objectIDs(let ids) = try fetch(specification, in: scope, keys: keys) else {
-      throw StoreError(.otherResult, operation: .fetch)
+      throw StoreError(.resultTypeMismatch, operation: .fetch)
     }
     return keys.entity == nil ? .ids(ids) : .keys(keys)
   }
@@ -85,7 +85,7 @@ extension StoreEngine {
       var ids: [ManagedObjectID] = []
       while try statement.step() {
         let reference = try reference(statement, 0, numbering)
-        guard !reference.isNull else { throw StoreError.strangeKey }
+        guard !reference.isNull else { throw StoreError.invalidKey }
         if let keys, case .fixed = numbering {
           keys.insert(reference.key, entity: reference.entity)
           continue
@@ -161,7 +161,7 @@ extension StoreEngine {
   func reference(_ statement: Statement, _ column: Int32, _ numbering: EntityEncoding) throws -> ObjectReference {
     let key = statement.int64(column)
     guard key != 0 else { return ObjectReference(rawValue: 0) }
-    guard RowKey.isKey(key) else { throw StoreError.strangeKey }
+    guard RowKey.isKey(key) else { throw StoreError.invalidKey }
     switch numbering {
     case .fixed(let number): return ObjectReference(entity: number, key: key)
     case .stored(let offset, let entities):

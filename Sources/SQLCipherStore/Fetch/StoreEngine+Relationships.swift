@@ -48,7 +48,7 @@ extension StoreEngine {
               current += 1
             }
             let member = try reference(statement, 1, numbering)
-            guard !member.isNull else { throw StoreError.strangeKey }
+            guard !member.isNull else { throw StoreError.invalidKey }
             references.append(member)
           }
           while current < chunk.endIndex {

@@ -85,7 +85,7 @@ struct JoinPlanner {
   let fresh: TableLayout
   /// The names of the newer entity tables, by the number of their root entity.
   let names: [Int: String]
-  let keepsOlder: Bool
+  let preservesSource: Bool
   let copiesRows: Bool
 
   /// Returns the migrations of all join tables. `take` returns an unused table name.
@@ -96,7 +96,7 @@ struct JoinPlanner {
       let linkSources = copiesRows ? map.linkSources(of: relationship).map(\.linkSource) : []
       if let reused = linkSources.first(where: { $0.joinTable.map { !taken.contains($0) } ?? false }), let index = reused.joinTable {
         taken.insert(index)
-        if !keepsOlder, let altered = altered(relationship, fresh, reused, index, linkSources) { return altered }
+        if !preservesSource, let altered = altered(relationship, fresh, reused, index, linkSources) { return altered }
         var layout = fresh
         layout.name = map.source.layout.joinTables[index].name
         return JoinMigration(relationship: relationship, layout: layout, reused: index, linkSources: linkSources, workingName: layout.name)

@@ -18,7 +18,7 @@ struct MigrationDryRun {
     try StoredFunctionIndexes.register(on: connection)
     try ValueConversion.register(on: connection)
     guard let record = try MetadataTable.read(connection, path: path) else {
-      throw StoreError(.holdsNoStore(.never), operation: .planMigration, path: path)
+      throw StoreError(.notAStore(.never), operation: .planMigration, path: path)
     }
     let hashes = try MetadataTable.readHashes(connection, path: path)
     let schema = try StoredSchema.read(connection, path: path)

@@ -68,7 +68,7 @@ extension MigrationPlanner {
     map.source.model.entities.compactMap { entity in
       guard !entity.isAbstract, map.isInModel(entity), map.newer(entity) == nil, let sql = rows(of: entity) else { return nil }
       return MigrationCheck(sql: sql) { count in
-        StoreError(.leftOutOfConfiguration(entity: entity.name, count: count), operation: .migrate)
+        StoreError(.excludedFromConfiguration(entity: entity.name, count: count), operation: .migrate)
       }
     }
   }

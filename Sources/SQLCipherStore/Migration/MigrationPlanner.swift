@@ -24,7 +24,7 @@ struct MigrationPlanner {
   let step: StoreMigrationStep?
   let defersCleanUp: Bool
 
-  private var keepsOlder: Bool { step?.handler != nil || !copiesRows }
+  private var preservesSource: Bool { step?.handler != nil || !copiesRows }
   private var copiesRows: Bool { step?.infersRows ?? true }
   private var older: TableLayout { map.source.layout }
   private var roots: [CompiledEntity] { map.destination.entities.filter { $0.parent == nil && map.storedEntities.contains($0.number) } }
@@ -54,13 +54,13 @@ struct MigrationPlanner {
         names[root.number] = allocator.take(root.name)
       }
     }
-    let joinPlanner = JoinPlanner(map: map, fresh: fresh, names: names, keepsOlder: keepsOlder, copiesRows: copiesRows)
+    let joinPlanner = JoinPlanner(map: map, fresh: fresh, names: names, preservesSource: preservesSource, copiesRows: copiesRows)
     var joins = joinPlanner.plan { allocator.take($0) }
     let unused = unusedTables(primaries, joins)
-    let droppableLater = defersCleanUp ? droppableLater(unused) : []
+    let deferredDrops = defersCleanUp ? deferredDrops(unused) : []
     let linkSources = toOneSources()
     let planner = TablePlanner(
-      map: map, fresh: fresh, names: names, droppableLater: droppableLater, defersCleanUp: defersCleanUp, keepsOlder: keepsOlder,
+      map: map, fresh: fresh, names: names, deferredDrops: deferredDrops, defersCleanUp: defersCleanUp, preservesSource: preservesSource,
       mixed: Set(linkSources.filter { $0.isMixed }.map(\.relationship.id)), copiesRows: copiesRows)
     var nextID = (older.tables.map(\.id).max() ?? 0) + 1
     var tables: [TableMigration] = []
@@ -77,7 +77,7 @@ struct MigrationPlanner {
     for index in joins.indices where !joins[index].isAltered && joins[index].reused != nil {
       joins[index].workingName = allocator.take("cipherdata_new_\(tables.count + index + 1)")
     }
-    return try assemble(tables, joins, linkSources, unused: unused, left: droppableLater)
+    return try assemble(tables, joins, linkSources, unused: unused, left: deferredDrops)
   }
 
   // MARK: Tables
@@ -116,7 +116,7 @@ struct MigrationPlanner {
 
   /// Returns the unused tables that can be dropped later: those without references to a table in use, whose rows may be deleted before
   /// then.
-  private func droppableLater(_ unused: [String]) -> Set<String> {
+  private func deferredDrops(_ unused: [String]) -> Set<String> {
     var result = Set(unused).subtracting(older.joinTables.map(\.name))
     var isStable = false
     while !isStable {
@@ -189,7 +189,7 @@ struct MigrationPlanner {
       changing += try join.changingSteps(map)
     }
     for item in linkSources { copying += try fillingSteps(item, tables) }
-    let ending = try endingSteps(tables, joins, unused: unused.filter { !left.contains($0) })
+    let ending = try finalSteps(tables, joins, unused: unused.filter { !left.contains($0) })
     var steps = making
     if !copying.isEmpty || !changing.isEmpty || !ending.isEmpty {
       steps.insert(MigrationStep(summary: "drop triggers, views and full-text tables", work: .dropFollowers), at: 0)
@@ -197,7 +197,7 @@ struct MigrationPlanner {
     steps += copying
     if let step, step.handler != nil { steps.append(MigrationStep(summary: "run the stage “\(step.name)”", work: .handler(step))) }
     steps.append(MigrationStep(summary: "drop the indexes that are no longer needed", work: .dropIndexes))
-    steps += changing + (keepsOlder ? [] : map.removedLinkSteps()) + ending
+    steps += changing + (preservesSource ? [] : map.removedLinkSteps()) + ending
     steps.append(MigrationStep(summary: "make the indexes", work: .makeAuxiliaries))
     let replaced =
       unused + tables.filter { $0.mode == .rebuild }.map(\.name) + joins.filter { $0.reused != nil && !$0.isAltered }.map(\.layout.name)
@@ -249,7 +249,7 @@ struct MigrationPlanner {
   }
 
   /// Returns the steps that rename copies to their final names and drop unused tables.
-  private func endingSteps(_ tables: [TableMigration], _ joins: [JoinMigration], unused: [String]) throws -> [MigrationStep] {
+  private func finalSteps(_ tables: [TableMigration], _ joins: [JoinMigration], unused: [String]) throws -> [MigrationStep] {
     var steps: [MigrationStep] = []
     func replace(_ name: String, _ statements: [String]) {
       steps.append(MigrationStep(summary: "put the new “\(name)” in the place of the old one", work: .schema(statements)))

@@ -48,7 +48,7 @@ struct StoreMigrator {
 
   private func migrate(_ transaction: WriteTransaction) throws -> MigrationProgress? {
     guard let record = try MetadataTable.read(connection, path: path) else {
-      throw StoreError(.holdsNoStore(.empty), operation: .migrate, path: path)
+      throw StoreError(.notAStore(.empty), operation: .migrate, path: path)
     }
     try MetadataTable.upgrade(connection, path: path)
     let hashes = try MetadataTable.readHashes(connection, path: path)

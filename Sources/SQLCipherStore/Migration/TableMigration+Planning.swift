@@ -10,10 +10,10 @@ struct TablePlanner {
   /// The unquoted final names of the newer tables, by the number of their root entity.
   let names: [Int: String]
   /// The older tables that are dropped later, so that references to them can remain.
-  let droppableLater: Set<String>
+  let deferredDrops: Set<String>
   let defersCleanUp: Bool
   /// Whether the older rows must not change before the stage's handler has run.
-  let keepsOlder: Bool
+  let preservesSource: Bool
   /// The newer to-one relationships that take links both from their own column and from other places.
   let mixed: Set<Int>
   /// Whether rows are migrated by inference.
@@ -46,7 +46,7 @@ struct TablePlanner {
       workingName: name, id: id, entityColumn: fresh.entityColumn, columns: columns,
       orders: fresh.orderColumns.map { TableMigration.Order(layout: $0, reused: olderOrder(of: $0, in: source)) },
       rootNames: root.subtree.map { map.destination.entities[$0].name })
-    if isPrimary, !keepsOlder, let source, let altered = altered(result, source) { result = altered }
+    if isPrimary, !preservesSource, let source, let altered = altered(result, source) { result = altered }
     return result
   }
 
@@ -160,7 +160,7 @@ struct TablePlanner {
     for (index, column) in layout.columns.enumerated() where !taken.contains(index) {
       guard defersCleanUp else { return nil }
       // When its destinations are deleted later, nothing would clear the unused column.
-      if let parent = SchemaGenerator.parent(of: source.columns[index].slot, in: map.source), !droppableLater.contains(parent) {
+      if let parent = SchemaGenerator.parent(of: source.columns[index].slot, in: map.source), !deferredDrops.contains(parent) {
         return nil
       }
       plan.leftovers += [column.name] + (column.entityColumn.map { [$0] } ?? [])

@@ -75,7 +75,7 @@ extension QueryGenerator {
   }
 
   /// Returns a comparison as a condition on the key of the object whose value it compares.
-  func beginningAtDestination(_ comparison: ResolvedComparison, _ scope: QueryScope) throws -> SQLFragment? {
+  func drivingAtDestination(_ comparison: ResolvedComparison, _ scope: QueryScope) throws -> SQLFragment? {
     guard let (step, inner) = destination(of: comparison), let table = schema.tableIfStored(step.destinationEntity),
       let key = scope.key([ResolvedStep(step)], in: self)
     else { return nil }
@@ -164,8 +164,8 @@ extension SelectGenerator {
     _ fetch: ResolvedFetch, _ specification: FetchSpecification, _ shape: FetchShape, number: Int?
   ) throws -> SelectPlan {
     let constants = QueryGenerator.Constants.placeholders(listCapacities: shape.listCapacities)
-    func plan(_ beginning: DrivingCondition?, number: Int?) throws -> SelectPlan {
-      try self.plan(fetch, specification, shape, constants, number: number, beginning: beginning)
+    func plan(_ driving: DrivingCondition?, number: Int?) throws -> SelectPlan {
+      try self.plan(fetch, specification, shape, constants, number: number, driving: driving)
     }
     let conditions = QueryGenerator(schema: schema, constants: constants).drivingConditions(of: fetch.predicate, entity: fetch.entity)
     if let unique = conditions.first(where: \.findsOne) { return try plan(unique, number: number) }

@@ -26,7 +26,7 @@ final class QueryGenerator {
   /// A member count of the fetched object that the predicate compares and that is also selected or sorted by.
   var joinedCount: JoinedCount?
   /// The comparison that the query starts with, by the objects whose value it compares.
-  var beginning: ResolvedComparison?
+  var driving: ResolvedComparison?
   /// The comparison of the fetched objects with a long list, and the list's alias. The query reads the list first, then its objects.
   var listed: (comparison: ResolvedComparison, alias: String)?
   /// Whether another operand of the AND is selective. The current operand is then better evaluated for each of the few objects.
@@ -75,7 +75,7 @@ final class QueryGenerator {
 
   private func comparison(_ comparison: ResolvedComparison, _ scopes: [QueryScope]) throws -> SQLFragment {
     if scopes.count == 1, let listed, comparison == listed.comparison { return "\(scopes[0].key) = \(listed.alias).v" }
-    if scopes.count == 1, comparison == beginning, let first = try beginningAtDestination(comparison, scopes[0]) { return first }
+    if scopes.count == 1, comparison == driving, let first = try drivingAtDestination(comparison, scopes[0]) { return first }
     if case .expression(let right) = comparison.right, comparison.op == .equal {
       return try equality(comparison, right, scopes)
     }

@@ -27,14 +27,14 @@ extension SelectGenerator {
     else { return nil }
     let alias = generator.makeAlias("g")
     var fragments: [SQLFragment] = ["\(scope.alias).\(column.name) AS \(column.name)"]
-    var wholes: [SQLFragment] = []
+    var combined: [SQLFragment] = []
     for aggregate in projection.aggregates {
       let first = fragments.count
       guard let parts = try generator.groupParts(aggregate, [scope]) else { return nil }
       fragments += parts.enumerated().map { "\($0.element) AS p\(first + $0.offset)" }
-      wholes.append(generator.groupAggregate(aggregate, ofParts: parts.indices.map { "\(alias).p\(first + $0)" }))
+      combined.append(generator.groupAggregate(aggregate, ofParts: parts.indices.map { "\(alias).p\(first + $0)" }))
     }
-    generator.groupAggregates = wholes
+    generator.groupAggregates = combined
     // The unary plus disables the index, which would be used for a lookup of every row.
     return PartialGroups(
       selected: .joined(fragments, by: ", "), key: "+\(scope.alias).\(column.name)",

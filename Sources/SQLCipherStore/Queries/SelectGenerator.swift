@@ -30,32 +30,32 @@ struct SelectGenerator {
   ///
   /// - Parameters:
   ///   - constants: How constants are written.
-  ///   - beginning: The condition that SQLite must start with, or `nil` if SQLite chooses.
+  ///   - driving: The condition that SQLite must start with, or `nil` if SQLite chooses.
   func plan(
     _ fetch: ResolvedFetch, _ specification: FetchSpecification, _ shape: FetchShape, _ constants: QueryGenerator.Constants, number: Int?,
-    beginning: DrivingCondition? = nil
+    driving: DrivingCondition? = nil
   ) throws -> SelectPlan {
     let table = try schema.table(of: fetch.entity.number)
     let generator = QueryGenerator(schema: schema, constants: constants)
     generator.sums = sums
-    generator.correlatedConditions = beginning?.correlated(of: fetch.predicate) ?? []
-    if case .destination(let comparison) = beginning { generator.beginning = comparison }
+    generator.correlatedConditions = driving?.correlated(of: fetch.predicate) ?? []
+    if case .destination(let comparison) = driving { generator.driving = comparison }
     let scope = QueryScope(
       table: table, alias: generator.makeAlias("t"), of: fetch.entity.number,
       required: QueryGenerator.requiredSteps(of: fetch.predicate, scope: 0))
-    if beginning == nil { generator.joinedCount = joinedCount(fetch, specification, generator) }
-    let source = beginning == nil ? generator.begin(withListIn: fetch.predicate, of: table) : nil
+    if driving == nil { generator.joinedCount = joinedCount(fetch, specification, generator) }
+    let source = driving == nil ? generator.begin(withListIn: fetch.predicate, of: table) : nil
     let condition = try generator.condition(of: fetch, scope)
     let top = try topSelection(fetch, specification, shape, scope, generator)
     let parts = try groupParts(fetch, specification, scope, generator)
     let asked = parts?.scope ?? scope
     var (selected, output) = try top ?? selection(fetch, specification, asked, generator)
     let groups = try fetch.projection.map { try grouping($0, asked, generator) }
-    let rowOrder = rowOrder(fetch, specification, isSearched: beginning != nil, generator)
+    let rowOrder = rowOrder(fetch, specification, isSearched: driving != nil, generator)
     if case .rows = output { output = .rows(order: rowOrder) }
     var order = top == nil && rowOrder.isEmpty ? try order(fetch, specification, asked, generator) : ""
     var hint = ""
-    switch beginning {
+    switch driving {
     // Rows are looked up by key, without another index.
     case .members: hint = " NOT INDEXED"
     // Sorting a few rows is fast. An index with their order would have to be scanned completely.

@@ -20,7 +20,7 @@ extension RowReadPlan {
 
   @inline(__always) fileprivate func read(_ values: ColumnValues, into writer: RowWriter) throws {
     let key = values[0].int64
-    guard RowKey.isKey(key) else { throw StoreError.strangeKey }
+    guard RowKey.isKey(key) else { throw StoreError.invalidKey }
     writer.beginRow(entityNumber: entityNumber, slotCount: slotCount, key: key, version: values[1].int64)
     if slotCount <= 64 { try readFew(values, into: writer) } else { try readMany(values, into: writer) }
   }
@@ -76,11 +76,11 @@ extension RowReadPlan {
   @inline(__always) private func destination(_ value: ColumnValue) throws -> Int64? {
     guard value.isInteger else {
       if value.isNull { return nil }
-      throw StoreError.strangeKey
+      throw StoreError.invalidKey
     }
     let key = value.int64
     if key == 0 { return nil }
-    guard RowKey.isKey(key) else { throw StoreError.strangeKey }
+    guard RowKey.isKey(key) else { throw StoreError.invalidKey }
     return key
   }
 
@@ -114,7 +114,7 @@ extension EntityTable {
   @inline(__always) private func readPlan(_ values: ColumnValues) throws -> RowReadPlan {
     let position = Int(values[2].int64) &+ entityOffset &- root.number
     guard position >= 0, position < readPlans.count else {
-      throw StoreError(.strangeEntityOfRow(table: plainName), operation: .read)
+      throw StoreError(.unknownEntityOfRow(table: plainName), operation: .read)
     }
     return readPlans[position]
   }

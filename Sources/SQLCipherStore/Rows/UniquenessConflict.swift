@@ -23,7 +23,7 @@ struct UniquenessConflict {
     var claims = claims
     for position in claims.claims.indices { try findHolders(&claims, position) }
     return StoreError(claims.conflicts(in: space), operation: operation, path: rows.path, underlying: error)
-      ?? StoreError(.takenByNobody, operation: operation, path: rows.path, underlying: error)
+      ?? StoreError(.conflictingRowMissing, operation: operation, path: rows.path, underlying: error)
   }
 
   private func findHolders(_ claims: inout UniqueClaims, _ position: Int) throws {

@@ -55,7 +55,7 @@ extension StoreEngine {
     let rows = try rows(of: ids)
     var found: [Int64: [Int: RowImage]] = [:]
     for row in rows { found[row.key, default: [:]][schema.model.entities[row.entityNumber].root] = row }
-    var error = StoreError(.someChangedMeanwhile, operation: .save, path: path)
+    var error = StoreError(.changedElsewhere, operation: .save, path: path)
     for (index, item) in expected.enumerated() {
       let row = found[item.reference.key]?[schema.model.entities[item.reference.entity].root]
       guard row?.version != item.version else { continue }

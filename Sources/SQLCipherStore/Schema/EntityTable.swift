@@ -157,6 +157,6 @@ final class EntityTable: Sendable {
   var readColumnCount: Int32 { columns.last.map { $0.readIndex + ($0.entityColumn == nil ? 1 : 2) } ?? (entity == nil ? 2 : 3) }
 
   private static func mismatch(_ table: String) -> StoreError {
-    StoreError(.strangeLayout(table: table), operation: .open)
+    StoreError(.layoutMismatch(table: table), operation: .open)
   }
 }

@@ -86,7 +86,7 @@ enum MetadataTable {
       if try count.step(), count.int(0) == 0 { return nil }
       if let format = try? formatOnly(connection) { try checkFormat(format, path: path) }
       guard let older = try? connection.statement(.recordOfFormat1) else {
-        throw StoreError(.holdsNoStore(.never), operation: .open, path: path)
+        throw StoreError(.notAStore(.never), operation: .open, path: path)
       }
       statement = older
     }
@@ -247,9 +247,9 @@ enum MetadataTable {
   /// Writes the changes of switching the history.
   static func write(history: HistorySettings?, layout: TableLayout, layoutBasis: String, _ connection: Connection) throws {
     let hasColumn = try connection.statement(.hasSettings)
-    let isThere = try hasColumn.step()
+    let exists = try hasColumn.step()
     hasColumn.reset()
-    if !isThere { try connection.execute(HistoryTables.settingsColumn) }
+    if !exists { try connection.execute(HistoryTables.settingsColumn) }
     let statement = try connection.statement(.newSettings)
     try statement.bind(1, history == nil ? formatVersion : formatVersionWithHistory)
     try statement.bind(2, layoutBasis)

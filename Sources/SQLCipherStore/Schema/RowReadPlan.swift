@@ -67,11 +67,11 @@ final class RowReadPlan: Sendable {
 extension StoreError {
   /// The error for a row or reference whose entity number is not valid at its location.
   static var invalidEntity: StoreError {
-    StoreError(.strangeEntityNumber, operation: .read)
+    StoreError(.invalidEntityNumber, operation: .read)
   }
 
   /// The error for a row or reference with a key that is never allocated.
-  static var strangeKey: StoreError {
-    StoreError(.strangeKey, operation: .read)
+  static var invalidKey: StoreError {
+    StoreError(.invalidKey, operation: .read)
   }
 }

@@ -73,7 +73,7 @@ final class StoreSchema: Sendable {
 
   /// Returns the reference to a row, and checks that its key and entity are valid.
   func reference(key: Int64, entity: Int) throws -> ObjectReference {
-    guard RowKey.isKey(key) else { throw StoreError.strangeKey }
+    guard RowKey.isKey(key) else { throw StoreError.invalidKey }
     guard tableIfStored(entity) != nil else { throw StoreError.invalidEntity }
     return ObjectReference(entity: entity, key: key)
   }

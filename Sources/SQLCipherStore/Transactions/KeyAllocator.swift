@@ -69,7 +69,7 @@ final class KeyAllocator: Sendable {
   }
 
   private func usedUp(_ table: EntityTable) -> StoreError {
-    StoreError(.usedUpKeys(entity: table.root.name), operation: .insert)
+    StoreError(.keysExhausted(entity: table.root.name), operation: .insert)
   }
 
   /// Makes a reserved block the current one. The unused keys of the previous block are lost.

@@ -21,13 +21,13 @@ final class SnapshotGeneration: StoreGeneration {
   @inline(__always) func read<Result>(checks: Bool = true, _ body: (ReadTransaction) throws -> Result) throws -> Result {
     do {
       return try snapshot.read(checks: checks) { try body(ReadTransaction(connection: $0)) }
-    } catch let ending as HeldSnapshot.Ending {
-      throw error(ending)
+    } catch let endReason as HeldSnapshot.EndReason {
+      throw error(endReason)
     }
   }
 
-  private func error(_ ending: HeldSnapshot.Ending) -> StoreError {
-    switch ending {
+  private func error(_ endReason: HeldSnapshot.EndReason) -> StoreError {
+    switch endReason {
     case .expired: StoreError(.queryGenerationExpired, operation: .read, path: path)
     case .lost(let error): StoreError(.queryGenerationLost, operation: .read, path: path, underlying: error)
     }

@@ -54,7 +54,7 @@ package struct RowTransfer {
   /// - Throws: ``StoreError`` with the code `unsupported` for another type of store, or `readOnly` for a read-only store.
   package init(into store: PersistentStore, scope: RequestScope) throws {
     guard let encrypted = store.incrementalStore as? SQLCipherIncrementalStore else {
-      throw StoreError(.takesNoRows(type: store.type.rawValue), operation: .import)
+      throw StoreError(.rowImportUnsupported(type: store.type.rawValue), operation: .import)
     }
     if store.isReadOnly {
       throw StoreError(.readOnlyStore, operation: .import, path: store.url?.path)

@@ -75,7 +75,7 @@ package enum StoreFile {
   /// Returns whether the path exists, for callers that must distinguish errors from `false`.
   ///
   /// - Throws: Any system error other than that the path does not exist.
-  package static func isThere(_ path: String, operation: StoreAccessError.Operation) throws(StoreAccessError) -> Bool {
+  package static func exists(_ path: String, operation: StoreAccessError.Operation) throws(StoreAccessError) -> Bool {
     var status = stat()
     if lstat(path, &status) == 0 { return true }
     let number = errno
@@ -140,14 +140,14 @@ package enum StoreFile {
   /// Creates a database file with a temporary name, fills it, makes it durable, and renames it. Throws if the path exists. After an error,
   /// no files remain.
   ///
-  /// - Parameter isAlone: Whether the caller holds the lock of the key file, so that no other process creates this database. Leftovers of a
+  /// - Parameter isExclusive: Whether the caller holds the lock of the key file, so that no other process creates this database. Leftovers of a
   ///   killed process are removed then.
-  package static func createComplete(_ path: String, isAlone: Bool = false, _ fill: (String) throws -> Void) throws {
+  package static func createComplete(_ path: String, isExclusive: Bool = false, _ fill: (String) throws -> Void) throws {
     for name in [path] + companionSuffixes.map({ path + $0 }) where exists(name) {
       throw StoreAccessError(.fileExists, path: name, operation: .create)
     }
     let temporary: String
-    if isAlone {
+    if isExclusive {
       try checkFolder(folder(of: path))
       temporary = creationPath(for: path)
       removeDatabase(temporary)

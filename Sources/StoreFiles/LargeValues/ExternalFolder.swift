@@ -115,7 +115,7 @@ package struct ExternalFolder: Sendable {
 
   private func lock(_ operation: Int32) throws -> Lock? {
     while true {
-      guard let lock = try lockOnce(operation) else { return nil }
+      guard let lock = try tryLock(operation) else { return nil }
       // A replacement of the store replaces the folder, which makes a lock on the old one useless.
       var status = stat()
       guard fstat(lock.descriptor, &status) == 0 else { throw StoreAccessError.system(errno, path: path, operation: .lock) }
@@ -123,7 +123,7 @@ package struct ExternalFolder: Sendable {
     }
   }
 
-  private func lockOnce(_ operation: Int32) throws -> Lock? {
+  private func tryLock(_ operation: Int32) throws -> Lock? {
     let descriptor = Descriptors.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)
     guard descriptor >= 0 else {
       if errno == ENOENT { return nil }

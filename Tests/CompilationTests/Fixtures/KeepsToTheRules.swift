@@ -42,7 +42,7 @@ func loads(container: PersistentContainer, library: ContextActor, title: @Sendab
 }
 
 /// A background context belongs to the caller that created it, and can be sent once, with its objects.
-func handsOver(container: PersistentContainer) async throws {
+func passesObject(container: PersistentContainer) async throws {
   let context = container.newBackgroundContext()
   let task = Task {
     let book = try context.insertObject(entityName: "Book")

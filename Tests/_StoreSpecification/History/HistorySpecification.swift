@@ -413,8 +413,8 @@ public final class HistorySpecification: ObjectSpecification {
 
   func testSaveObserversReceiveTheHistoryPosition() throws {
     let open = try makeTracked()
-    let heard = Mutex<[PersistentHistoryToken?]>([])
-    let number = open.coordinator.addObserver { changes in heard.withLock { $0.append(changes.historyToken) } }
+    let received = Mutex<[PersistentHistoryToken?]>([])
+    let number = open.coordinator.addObserver { changes in received.withLock { $0.append(changes.historyToken) } }
     defer { open.coordinator.removeObserver(number) }
     let context = open.newContext()
     let notified = Mutex<[PersistentHistoryToken?]>([])
@@ -430,7 +430,7 @@ public final class HistorySpecification: ObjectSpecification {
     let first = try token(open)
     try context.execute(BatchUpdateRequest(entityName: "Tag", propertiesToUpdate: ["name": "blue"]))
     let second = try token(open)
-    XCTAssertEqual(heard.withLock { $0 }, [first, second])
+    XCTAssertEqual(received.withLock { $0 }, [first, second])
     XCTAssertEqual(notified.withLock { $0 }, [first])
     let plain = try makeStore()
     let untold = Mutex<[PersistentHistoryToken?]>([])

@@ -16,7 +16,7 @@ public final class CompositeSpecification: ObjectSpecification {
         ("testPartsCanBeUniquenessConstraints", { $0.testPartsCanBeUniquenessConstraints }),
         ("testACompositeIsValidatedAsAWhole", { $0.testACompositeIsValidatedAsAWhole }),
         ("testUnsavedPartsAreEvaluatedInMemory", { $0.testUnsavedPartsAreEvaluatedInMemory }),
-        ("testWholeCompositeInAPredicateThrows", { $0.testWholeCompositeInAPredicateThrows }),
+        ("testEntireCompositeInAPredicateThrows", { $0.testEntireCompositeInAPredicateThrows }),
         ("testSettingAPartOfANilCompositeSetsRequiredDefaults", { $0.testSettingAPartOfANilCompositeSetsRequiredDefaults }),
         ("testANilCompositeIsNilForEveryReader", { $0.testANilCompositeIsNilForEveryReader }),
         ("testRequiredPartsOfRequiredPartsAreValidated", { $0.testRequiredPartsOfRequiredPartsAreValidated }),
@@ -155,7 +155,7 @@ public final class CompositeSpecification: ObjectSpecification {
     XCTAssertEqual(try names("home.city == nil", in: context), [])
   }
 
-  func testWholeCompositeInAPredicateThrows() throws {
+  func testEntireCompositeInAPredicateThrows() throws {
     let (_, context) = try makePeople()
     XCTAssertThrowsError(try names("home == nil", in: context)) { XCTAssertTrue("\($0)".contains("Name one of its parts"), "\($0)") }
     XCTAssertThrowsError(try names("home.planet == 'Mars'", in: context)) { XCTAssertTrue("\($0)".contains("home.planet"), "\($0)") }

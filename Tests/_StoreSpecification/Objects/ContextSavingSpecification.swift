@@ -299,10 +299,10 @@ public final class ContextSavingSpecification: ObjectSpecification {
     context.transactionAuthor = "test"
     let tag = try context.insert("Tag", ["name": "red"])
     try context.save()
-    let heard = try waitFor { await changes.first { _ in true } }
-    XCTAssertEqual(heard?.inserted, [tag.objectID])
-    XCTAssertEqual(heard?.contextName, "writer")
-    XCTAssertEqual(heard?.transactionAuthor, "test")
-    XCTAssertEqual(heard?.storeIdentifier, open.persistentStore.identifier)
+    let received = try waitFor { await changes.first { _ in true } }
+    XCTAssertEqual(received?.inserted, [tag.objectID])
+    XCTAssertEqual(received?.contextName, "writer")
+    XCTAssertEqual(received?.transactionAuthor, "test")
+    XCTAssertEqual(received?.storeIdentifier, open.persistentStore.identifier)
   }
 }

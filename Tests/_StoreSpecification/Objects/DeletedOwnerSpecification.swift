@@ -13,7 +13,7 @@ public final class DeletedOwnerSpecification: ObjectSpecification {
     list(
       [
         ("testAPolicyForTheObjectSavesTheOwnerAgain", { $0.testAPolicyForTheObjectSavesTheOwnerAgain }),
-        ("testAPolicyForTheStoreGivesUpTheOwner", { $0.testAPolicyForTheStoreGivesUpTheOwner }),
+        ("testAPolicyForTheStoreDiscardsTheOwner", { $0.testAPolicyForTheStoreDiscardsTheOwner }),
         ("testAnOwnerThatWasNeverReadLeaves", { $0.testAnOwnerThatWasNeverReadLeaves }),
         ("testARemovalOfAMemberSavesTheOwnerAgain", { $0.testARemovalOfAMemberSavesTheOwnerAgain }),
         ("testAnOwnerOfANestedContextIsSavedAgain", { $0.testAnOwnerOfANestedContextIsSavedAgain }),
@@ -131,7 +131,7 @@ public final class DeletedOwnerSpecification: ObjectSpecification {
     }
   }
 
-  func testAPolicyForTheStoreGivesUpTheOwner() throws {
+  func testAPolicyForTheStoreDiscardsTheOwner() throws {
     for policy in [MergePolicy.error, .mergeByPropertyStoreTrump, .rollback] {
       try forEachVariant { key, inverse, fromOwner, what in
         let pair = try makePair(policy)

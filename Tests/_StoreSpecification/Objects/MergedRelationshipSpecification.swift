@@ -11,7 +11,7 @@ public final class MergedRelationshipSpecification: ObjectSpecification {
       [
         ("testMembersAreMergedAsDifferences", { $0.testMembersAreMergedAsDifferences }),
         ("testMergedOrderKeepsAdditionsOfBothSides", { $0.testMergedOrderKeepsAdditionsOfBothSides }),
-        ("testOverriddenToOneLeavesItsOwner", { $0.testOverriddenToOneLeavesItsOwner }),
+        ("testOverriddenToOneIsRemovedFromItsOwner", { $0.testOverriddenToOneIsRemovedFromItsOwner }),
         ("testOneToOneStaysOneToOne", { $0.testOneToOneStaysOneToOne }),
         ("testReferencesToADeletedObjectAreCleared", { $0.testReferencesToADeletedObjectAreCleared }),
         ("testDeletingADestinationReferencedByTheStoreConflicts", { $0.testDeletingADestinationReferencedByTheStoreConflicts }),
@@ -83,7 +83,7 @@ public final class MergedRelationshipSpecification: ObjectSpecification {
     }
   }
 
-  func testOverriddenToOneLeavesItsOwner() throws {
+  func testOverriddenToOneIsRemovedFromItsOwner() throws {
     for policy in Self.policies {
       let open = try makeStore(MergeModel.compiled)
       let (context, other) = (open.context(policy), open.context())

@@ -238,11 +238,11 @@ extension NestingSpecification {
   func testParentObserversReceiveOneEvent() throws {
     let (_, parent) = try makeParent()
     let child = ManagedObjectContext(parent: parent)
-    let heard = NestedNotificationRecorder()
+    let received = NestedNotificationRecorder()
     let token = NotificationCenter.default.addObserver(
       forName: ManagedObjectContext.didChangeObjectsNotification, object: parent, queue: nil
     ) { note in
-      heard.add(
+      received.add(
         note.managedObjects(.insertedObjects).count, note.managedObjects(.updatedObjects).count,
         note.managedObjects(.deletedObjects).count)
     }
@@ -252,10 +252,10 @@ extension NestingSpecification {
     try child.insert("Book", ["title": "N"])
     try child.insert("Book", ["title": "O"])
     try child.save()
-    XCTAssertEqual(heard.all.count, 1)
-    XCTAssertEqual(heard.all.first, [2, 1, 1])
+    XCTAssertEqual(received.all.count, 1)
+    XCTAssertEqual(received.all.first, [2, 1, 1])
     parent.processPendingChanges()
-    XCTAssertEqual(heard.all.count, 1)
+    XCTAssertEqual(received.all.count, 1)
   }
 
   func testStoreOperationsAreRejectedInNestedContexts() throws {

@@ -95,11 +95,11 @@ extension QueryGenerationSpecification {
     context.processPendingChanges()
     XCTAssertEqual(try titles(context), Self.before)
     XCTAssertEqual(author.members("books").count, 3)
-    let told = try waitFor { () -> ChangeSet? in
+    let reported = try waitFor { () -> ChangeSet? in
       var iterator = stream.makeAsyncIterator()
       return await iterator.next()
     }
-    let changes = try XCTUnwrap(told)
+    let changes = try XCTUnwrap(reported)
     context.mergeChanges(from: changes)
     XCTAssertEqual(try titles(context), Self.after)
     XCTAssertEqual(Set(author.members("books").compactMap { $0.text("title") }), Set(Self.after))
@@ -247,9 +247,9 @@ extension QueryGenerationSpecification {
     try change(writer)
     try third.setQueryGeneration(from: .current)
     XCTAssertEqual(try titles(third), Self.after)
-    let told = open.persistentStore.queryGenerations
-    XCTAssertEqual(told.map { $0.holders.map(\.contextName) }, [["report", "export"], [nil]])
-    XCTAssertLessThanOrEqual(try XCTUnwrap(told.first).startDate, try XCTUnwrap(told.last).startDate)
+    let reported = open.persistentStore.queryGenerations
+    XCTAssertEqual(reported.map { $0.holders.map(\.contextName) }, [["report", "export"], [nil]])
+    XCTAssertLessThanOrEqual(try XCTUnwrap(reported.first).startDate, try XCTUnwrap(reported.last).startDate)
     try first.setQueryGeneration(from: first.queryGenerationToken)
     XCTAssertEqual(open.persistentStore.queryGenerations.first?.holders.count, 2)
     try first.setQueryGeneration(from: nil)

@@ -124,13 +124,13 @@ public final class SnapshotSpecification: ObjectSpecification {
   func testSnapshotOfADeletedRowThrows() throws {
     let (open, context, book) = try makeLibrary()
     let (reader, teller) = (open.newContext(), open.newContext())
-    let (fault, told) = (reader.object(with: book.objectID), teller.object(with: book.objectID))
+    let (fault, reported) = (reader.object(with: book.objectID), teller.object(with: book.objectID))
     teller.shouldDeleteInaccessibleFaults = false
     let id = book.objectID
     let kept = try book.snapshot()
     context.delete(book)
     try context.save()
-    for object in [fault, told] { assertStoreError(.objectNotFound) { try object.snapshot() } }
+    for object in [fault, reported] { assertStoreError(.objectNotFound) { try object.snapshot() } }
     XCTAssertTrue(fault.isDeleted, "the fault counts as deleted")
     XCTAssertNotNil(teller.pendingError, "the next save throws")
     assertStoreError(.objectNotFound) { try book.snapshot() }

@@ -243,8 +243,8 @@ public final class SpecialNumberSpecification: ObjectSpecification {
   }
 
   func testDecimalSumThatOverflowsIsNaN() throws {
-    let greatest = Slot(Decimal.greatestFiniteMagnitude)
-    let open = try makeSales([greatest, greatest])
+    let maximum = Slot(Decimal.greatestFiniteMagnitude)
+    let open = try makeSales([maximum, maximum])
     let context = open.newContext()
     XCTAssertTrue(isNaN(try values("sum(amount) AS s", in: context)["s"]))
     let shop = try find("Shop", "name", "x", in: context)

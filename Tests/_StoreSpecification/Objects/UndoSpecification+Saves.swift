@@ -312,11 +312,11 @@ extension UndoSpecification {
     parent.undoManager = nil
     let child = ManagedObjectContext(parent: parent)
     child.undoManager = ContextUndoManager()
-    let (here, doomed) = (try find("Book", "title", "A", in: child), try find("Book", "title", "B", in: child))
-    let id = doomed.objectID
+    let (here, deletedBook) = (try find("Book", "title", "A", in: child), try find("Book", "title", "B", in: child))
+    let id = deletedBook.objectID
     try here.setValue("Z", forKey: "title")
     try child.insert("Tag", ["name": "blue"])
-    child.delete(doomed)
+    child.delete(deletedBook)
     try child.save()
     XCTAssertEqual(try titles(parent), ["C", "Z"])
     for savesParent in [false, true] {

@@ -335,11 +335,11 @@ public final class UndoSpecification: ObjectSpecification {
 
   func testUndoNotifiesObjectsAndObservers() throws {
     let (_, context, _) = try makeContext()
-    let heard = UndoNotificationRecorder()
+    let received = UndoNotificationRecorder()
     let token = NotificationCenter.default.addObserver(
       forName: ManagedObjectContext.didChangeObjectsNotification, object: context, queue: nil
     ) { note in
-      heard.add(
+      received.add(
         note.managedObjects(.insertedObjects).count, note.managedObjects(.updatedObjects).count,
         note.managedObjects(.deletedObjects).count)
     }
@@ -349,16 +349,16 @@ public final class UndoSpecification: ObjectSpecification {
     try context.insert("Tag", ["name": "blue"])
     context.delete(try find("Tag", "name", "red", in: context))
     context.processPendingChanges()
-    let all = heard.take()
+    let all = received.take()
     XCTAssertEqual(all.reduce(into: [0, 0, 0]) { sum, note in for place in 0..<3 { sum[place] += note[place] } }[2], 1)
     try context.undo()
-    let undone = heard.take()
+    let undone = received.take()
     XCTAssertEqual(undone.count, 1, "undoing is one event")
     XCTAssertEqual(undone.first?.first, 1, "the deleted tag is back")
     XCTAssertEqual(undone.first?.last, 1, "the new tag is deleted")
     XCTAssertGreaterThanOrEqual(undone.first?[1] ?? 0, 1)
     try context.redo()
-    XCTAssertEqual(heard.take().map { [$0[0], $0[2]] }, [[1, 1]])
+    XCTAssertEqual(received.take().map { [$0[0], $0[2]] }, [[1, 1]])
   }
 
   func testPrimitiveValuesMergesAndRefreshesAreNotRecorded() throws {

@@ -19,7 +19,7 @@ public final class InjectionSpecification: StoreSpecification {
   }
 
   func testFiveHundredSQLLikeNamesAreValidAttributeNames() throws {
-    let names = HostileWords.names
+    let names = HostileStrings.names
     XCTAssertEqual(Set(names).count, 500)
     let model = try SpecificationModels.compiled([
       SpecificationModels.entity("Thing", names.map { SpecificationModels.text($0) } + [SpecificationModels.integer("number")])
@@ -46,7 +46,7 @@ public final class InjectionSpecification: StoreSpecification {
   }
 
   func testFiveHundredSQLLikeNamesAreValidEntityNames() throws {
-    let names = HostileWords.names
+    let names = HostileStrings.names
     let model = try SpecificationModels.compiled(
       names.enumerated().map { SpecificationModels.entity($1, [SpecificationModels.text(names[($0 + 1) % names.count])]) })
     let open = try makeStore(model)
@@ -57,9 +57,9 @@ public final class InjectionSpecification: StoreSpecification {
   }
 
   func testTwoThousandSQLLikeValuesAreStoredUnchanged() throws {
-    XCTAssertEqual(Set(HostileWords.values).count, 2_000)
+    XCTAssertEqual(Set(HostileStrings.values).count, 2_000)
     // Each among a hundred others, to be quick.
-    let groups = (0..<20).map { group in HostileWords.values.indices.filter { $0 % 20 == group }.map { HostileWords.values[$0] } }
+    let groups = (0..<20).map { group in HostileStrings.values.indices.filter { $0 % 20 == group }.map { HostileStrings.values[$0] } }
     let model = try SpecificationModels.compiled(
       groups.indices.map {
         SpecificationModels.entity("Thing\($0)", [SpecificationModels.text("text"), SpecificationModels.integer("number")])
@@ -96,7 +96,7 @@ public final class InjectionSpecification: StoreSpecification {
       XCTAssertEqual(try numbers(.beginsWith, .string(value)), beginning, value)
     }
     // All in one list, and as they were saved.
-    XCTAssertEqual(try numbers(.in, .list(HostileWords.values.map { .string($0) })).count, values.count)
+    XCTAssertEqual(try numbers(.in, .list(HostileStrings.values.map { .string($0) })).count, values.count)
     var all = FetchSpecification(entityName: entityName)
     all.sortDescriptors = [FetchSortDescriptor("number")]
     XCTAssertEqual(try open.texts("text", all), values)

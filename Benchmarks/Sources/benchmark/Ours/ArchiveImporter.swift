@@ -1,13 +1,13 @@
 import ArchiveClasses
 import CipherData
 import Foundation
-import RawFloor
+import RawSQLCipher
 
 /// W19: imports a package index as objects in one pass, in batches that fit into memory, and in one transaction.
 @MainActor
 struct ArchiveImporter {
   /// The number of packages held at once, with their related objects.
-  private static let portion = 2_000
+  private static let batch = 2_000
   /// Creates relations, in the order of the index's fields.
   private static let relations: [(ManagedObjectContext) -> PackageRelation] = [
     Dependency.init(context:), PreDependency.init(context:), Recommendation.init(context:), Suggestion.init(context:),
@@ -18,9 +18,9 @@ struct ArchiveImporter {
   private var maintainers: [String: ManagedObjectID] = [:]
   private var tags: [String: ManagedObjectID] = [:]
   /// The objects for the names in this batch.
-  private var portionSections: [String: Section] = [:]
-  private var portionMaintainers: [String: Maintainer] = [:]
-  private var portionTags: [String: Tag] = [:]
+  private var batchSections: [String: Section] = [:]
+  private var batchMaintainers: [String: Maintainer] = [:]
+  private var batchTags: [String: Tag] = [:]
 
   init(context: ManagedObjectContext) { self.context = context }
 
@@ -34,18 +34,18 @@ struct ArchiveImporter {
       while archive_next_stanza(&file, &stanza) {
         insert(stanza)
         count += 1
-        if count.isMultiple(of: Self.portion) { try endPortion() }
+        if count.isMultiple(of: Self.batch) { try endBatch() }
       }
-      try endPortion()
+      try endBatch()
     }
   }
 
-  private mutating func endPortion() throws {
+  private mutating func endBatch() throws {
     try context.save()
-    for (name, object) in portionSections { sections[name] = object.objectID }
-    for (name, object) in portionMaintainers { maintainers[name] = object.objectID }
-    for (name, object) in portionTags { tags[name] = object.objectID }
-    (portionSections, portionMaintainers, portionTags) = ([:], [:], [:])
+    for (name, object) in batchSections { sections[name] = object.objectID }
+    for (name, object) in batchMaintainers { maintainers[name] = object.objectID }
+    for (name, object) in batchTags { tags[name] = object.objectID }
+    (batchSections, batchMaintainers, batchTags) = ([:], [:], [:])
     context.reset()
   }
 
@@ -91,14 +91,14 @@ struct ArchiveImporter {
   // MARK: Objects identified by a name
 
   private mutating func section(_ name: String) -> Section {
-    if let known = portionSections[name] { return known }
+    if let known = batchSections[name] { return known }
     if let id = sections[name], let object = context.object(with: id) as? Section {
-      portionSections[name] = object
+      batchSections[name] = object
       return object
     }
     let made = Section(context: context)
     made.name = name
-    portionSections[name] = made
+    batchSections[name] = made
     return made
   }
 
@@ -106,27 +106,27 @@ struct ArchiveImporter {
     var (name, address) = (slice(), slice())
     archive_read_maintainer(text, &name, &address)
     let email = Self.text(address)
-    if let known = portionMaintainers[email] { return known }
+    if let known = batchMaintainers[email] { return known }
     if let id = maintainers[email], let object = context.object(with: id) as? Maintainer {
-      portionMaintainers[email] = object
+      batchMaintainers[email] = object
       return object
     }
     let made = Maintainer(context: context)
     made.email = email
     if let name = Self.optionalText(name) { made.name = name }
-    portionMaintainers[email] = made
+    batchMaintainers[email] = made
     return made
   }
 
   private mutating func tag(_ name: String) -> Tag {
-    if let known = portionTags[name] { return known }
+    if let known = batchTags[name] { return known }
     if let id = tags[name], let object = context.object(with: id) as? Tag {
-      portionTags[name] = object
+      batchTags[name] = object
       return object
     }
     let made = Tag(context: context)
     made.name = name
-    portionTags[name] = made
+    batchTags[name] = made
     return made
   }
 

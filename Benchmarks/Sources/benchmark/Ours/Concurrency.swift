@@ -81,7 +81,7 @@ struct Concurrency {
           while !tally.isOver.load(ordering: .relaxed) {
             let length = try await Self.readUnit(container, ids, number: number)
             if number == 0, length != expected { throw WrongAnswer() }
-            number = (number + 1) % Self.portions
+            number = (number + 1) % Self.batches
             tally.countUnit()
           }
         }
@@ -97,7 +97,7 @@ struct Concurrency {
   }
 
   /// The number of batches in which the sample is read, one after the other.
-  private nonisolated static let portions = 10
+  private nonisolated static let batches = 10
 
   /// Runs a tenth of W9 and a tenth of W4 in a separate context; returns the length of the titles.
   private nonisolated static func readUnit(
@@ -105,12 +105,12 @@ struct Concurrency {
   ) async throws -> UInt64 {
     try await container.performBackgroundTask { context in
       var sum: UInt64 = 0
-      let size = ids.count / portions
+      let size = ids.count / batches
       for id in ids[number * size..<(number + 1) * size] {
         guard let book = try context.existingObject(with: id) as? Book else { continue }
         sum &+= UInt64(book.title.utf8.count)
       }
-      for book in try context.fetch(Book.all.limit(size * portions)) { sum &+= UInt64(book.title.utf8.count) &+ (book.price > 0 ? 1 : 0) }
+      for book in try context.fetch(Book.all.limit(size * batches)) { sum &+= UInt64(book.title.utf8.count) &+ (book.price > 0 ? 1 : 0) }
       return sum
     }
   }

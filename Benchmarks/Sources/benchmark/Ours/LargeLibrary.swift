@@ -51,15 +51,15 @@ final class LargeLibrary {
 
   /// Inserts books in batches, with the authors and tags that they are the first to need, and saves and resets after each, as an importer
   /// with bounded memory does. Later references use IDs.
-  func fill(portion: UInt32) throws {
+  func fill(batch: UInt32) throws {
     let row = UnsafeMutablePointer<bench_large_row>.allocate(capacity: 1)
     defer { row.deallocate() }
     let context = newContext()
     var authors = KnownIDs(window: Int(BENCH_LARGE_NEAR_AUTHORS))
     var tags = KnownIDs(window: Int(BENCH_LARGE_NEAR_TAGS))
     var (authorCount, tagCount): (UInt32, UInt32) = (0, 0)
-    for start in stride(from: 0, to: library.book_count, by: Int(portion)) {
-      let end = min(start + portion, library.book_count)
+    for start in stride(from: 0, to: library.book_count, by: Int(batch)) {
+      let end = min(start + batch, library.book_count)
       let newAuthors = (authorCount..<bench_large_authors_before(&library, end)).map { makeAuthor($0, row, context) }
       let newTags = (tagCount..<bench_large_tags_before(&library, end)).map { makeTag($0, row, context) }
       for index in start..<end {

@@ -23,10 +23,10 @@ struct Notices {
     let container = try OurStores.container(path, durability: .full)
     container.persistentStoreDescriptions[0].postsRemoteChangeNotifications = true
     try await container.loadPersistentStores()
-    let heard = Mutex<[Double]>([])
+    let received = Mutex<[Double]>([])
     let observer = NotificationCenter.default.addObserver(forName: .persistentStoreRemoteChange, object: nil, queue: nil) { _ in
       let now = bench_wall_seconds()
-      heard.withLock { $0.append(now) }
+      received.withLock { $0.append(now) }
     }
     defer { NotificationCenter.default.removeObserver(observer) }
     let times = path + ".times"
@@ -34,7 +34,7 @@ struct Notices {
     _ = try Child.start([Self.command, path, "\(commits)", times])
     // The last notification may still be pending.
     try await Task.sleep(for: .milliseconds(500))
-    let notices = heard.withLock { $0 }
+    let notices = received.withLock { $0 }
     let written = try JSONDecoder().decode([[Double]].self, from: try Data(contentsOf: URL(fileURLWithPath: times)))
     // The time from each save's return to the first notification since its start, which may come before the return.
     var next = 0
@@ -44,7 +44,7 @@ struct Notices {
     }
     let before = Self.wakeUps()
     try await Task.sleep(for: .seconds(idleSeconds))
-    let woken = Self.wakeUps() - before
+    let wakeUpCount = Self.wakeUps() - before
     try container.close()
     func figure(_ id: String, _ name: String, _ value: Double, _ unit: String, must: Double, stretch: Double) -> Concurrency.Figure {
       Concurrency.Figure(id: id, name: name, value: value, must: must, stretch: stretch, isHigherBetter: false, unit: unit)
@@ -52,7 +52,7 @@ struct Notices {
     return [
       figure("W23a", "commit to notification in another process, on disk, FULL: median", delays.percentile(50), "ms", must: 2, stretch: 1),
       figure("W23b", "the same: 99th percentile", delays.percentile(99), "ms", must: 30, stretch: 10),
-      figure("W23c", "wake-ups of the observer thread without writes, 10 s", Double(woken), "", must: 0, stretch: 0),
+      figure("W23c", "wake-ups of the observer thread without writes, 10 s", Double(wakeUpCount), "", must: 0, stretch: 0),
     ]
   }
 

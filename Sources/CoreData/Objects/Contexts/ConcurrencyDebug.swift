@@ -3,10 +3,10 @@ import Synchronization
 
 /// Detects contexts and objects that are used off their contexts' queues.
 package enum ConcurrencyDebug {
-  private static let state = Atomic<Bool>(said)
+  private static let state = Atomic<Bool>(isRequested)
 
   /// Whether the launch argument `-com.apple.CoreData.ConcurrencyDebug 1` or the user defaults enable the check.
-  private static var said: Bool {
+  private static var isRequested: Bool {
     let name = "com.apple.CoreData.ConcurrencyDebug"
     let arguments = ProcessInfo.processInfo.arguments
     if let place = arguments.firstIndex(of: "-\(name)"), place + 1 < arguments.count { return (Int(arguments[place + 1]) ?? 0) > 0 }
@@ -23,7 +23,7 @@ package enum ConcurrencyDebug {
 extension NSManagedObjectContext {
   /// Records and prints a use of the context off its queue, if the check is enabled.
   final func checkQueue(_ use: StaticString) {
-    guard ConcurrencyDebug.isOn, !isHere, !isLent else { return }
+    guard ConcurrencyDebug.isOn, !isOnQueue, !isBorrowed else { return }
     let error = QueueError(use: "\(use)", context: concurrencyType == .mainQueueConcurrencyType ? "main queue" : "private queue")
     // The context's own errors may be accessed only on its queue.
     guard

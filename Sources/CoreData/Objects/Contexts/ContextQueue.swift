@@ -9,14 +9,14 @@ final class ContextQueue: Sendable {
   /// The queue that replaced this one when the context was nested.
   private let joined = AtomicLazyReference<ContextQueue>()
   private static let here = DispatchSpecificKey<ObjectIdentifier>()
-  private static let mainHere = DispatchSpecificKey<Bool>()
+  private static let mainQueueKey = DispatchSpecificKey<Bool>()
 
   init(isMain: Bool) {
     self.isMain = isMain
     ownQueue = isMain ? .main : DispatchQueue(label: "CipherData.NSManagedObjectContext")
     if isMain {
       // The main thread does not always serve the main queue.
-      ownQueue.setSpecific(key: Self.mainHere, value: true)
+      ownQueue.setSpecific(key: Self.mainQueueKey, value: true)
     } else {
       ownQueue.setSpecific(key: Self.here, value: ObjectIdentifier(self))
     }
@@ -36,9 +36,9 @@ final class ContextQueue: Sendable {
   var isMainQueue: Bool { current.isMain }
 
   /// Whether the caller runs on the queue.
-  var isHere: Bool {
+  var isOnQueue: Bool {
     let current = current
-    if current.isMain { return Thread.isMainThread || DispatchQueue.getSpecific(key: Self.mainHere) == true }
+    if current.isMain { return Thread.isMainThread || DispatchQueue.getSpecific(key: Self.mainQueueKey) == true }
     return DispatchQueue.getSpecific(key: Self.here) == ObjectIdentifier(current)
   }
 
@@ -48,7 +48,7 @@ final class ContextQueue: Sendable {
     let (own, other) = (current, parent.current)
     if own === other || own.isMain && other.isMain { return }
     let (given, kept) = own.isMain ? (other, own) : (own, other)
-    if !given.isHere { given.ownQueue.sync {} }
+    if !given.isOnQueue { given.ownQueue.sync {} }
     _ = given.joined.storeIfNil(kept)
   }
 

@@ -10,7 +10,7 @@ extension NSManagedObject {
   @_spi(Generated) @inlinable public final func managedValue<Value: StoredAttributeValue>(_ key: borrowing ManagedKey) -> Value {
     // The call happens only if the value is not cached, so loops of cached reads need not retain each object.
     if let slot = key.slot(at: entityKey), slot >= 0, let value: Value = loadedValue(slot) { return value }
-    return missedManagedValue(key)
+    return uncachedManagedValue(key)
   }
 
   /// Returns the value of an attribute; nil if it has no value.
@@ -21,7 +21,7 @@ extension NSManagedObject {
 
   /// Sets an attribute.
   @_spi(Generated) @inlinable public final func setManagedValue<Value: StoredAttributeValue>(_ value: Value, _ key: borrowing ManagedKey) {
-    if let slot = key.slot(at: entityKey), slot >= 0 { setValue(value, at: slot) } else { setMissedManagedValue(value, key) }
+    if let slot = key.slot(at: entityKey), slot >= 0 { setValue(value, at: slot) } else { setUncachedManagedValue(value, key) }
   }
 
   /// Sets or clears an attribute.
@@ -133,7 +133,7 @@ extension NSManagedObject {
   // MARK: Helpers
 
   /// Returns the value of an attribute that is not in memory, or whose slot is not cached.
-  @_spi(Generated) @inlinable @inline(never) public final func missedManagedValue<Value: StoredAttributeValue>(_ key: borrowing ManagedKey)
+  @_spi(Generated) @inlinable @inline(never) public final func uncachedManagedValue<Value: StoredAttributeValue>(_ key: borrowing ManagedKey)
     -> Value
   {
     let slot = slot(key, of: Value.attributeType)
@@ -141,7 +141,7 @@ extension NSManagedObject {
   }
 
   /// Sets an attribute whose slot is not cached.
-  @_spi(Generated) @inlinable @inline(never) public final func setMissedManagedValue<Value: StoredAttributeValue>(
+  @_spi(Generated) @inlinable @inline(never) public final func setUncachedManagedValue<Value: StoredAttributeValue>(
     _ value: Value, _ key: borrowing ManagedKey
   ) {
     let slot = slot(key, of: Value.attributeType)

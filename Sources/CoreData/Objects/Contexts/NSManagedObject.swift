@@ -17,7 +17,7 @@ open class NSManagedObject: ManagedObject, NSObjectProtocol, NSFetchRequestResul
   /// Creates an object of an entity with its default values, and inserts it into the context, if any.
   public required init(entity: NSEntityDescription, insertInto context: NSManagedObjectContext?) {
     context?.checkQueue("init(entity:insertInto:)")
-    let place = NewObjectPlace(entity, context)
+    let place = NewObjectTarget(entity, context)
     super.init(place.seed)
     become(newOf: place.entity, in: context?.context)
   }
@@ -78,7 +78,7 @@ open class NSManagedObject: ManagedObject, NSObjectProtocol, NSFetchRequestResul
   }
   /// Returns the IDs of a relationship's objects without firing their faults.
   open func objectIDs(forRelationshipNamed key: String) -> [NSManagedObjectID] {
-    telling([], "objectIDs(forRelationshipNamed:)") { try ($0 as ManagedObject).objectIDs(forRelationshipNamed: key) }
+    reportingErrors([], "objectIDs(forRelationshipNamed:)") { try ($0 as ManagedObject).objectIDs(forRelationshipNamed: key) }
   }
 
   // MARK: Key-value coding
@@ -88,11 +88,11 @@ open class NSManagedObject: ManagedObject, NSObjectProtocol, NSFetchRequestResul
   /// A to-many relationship returns an `NSSet`; use ``mutableSetValue(forKey:)`` to modify it. An ordered relationship returns an
   /// `NSMutableOrderedSet` that modifies the relationship.
   open func value(forKey key: String) -> Any? {
-    telling(nil, "value(forKey:)") { $0.applicationValue(try ($0 as ManagedObject).value(forKey: key), of: key) }
+    reportingErrors(nil, "value(forKey:)") { $0.applicationValue(try ($0 as ManagedObject).value(forKey: key), of: key) }
   }
   /// Sets a property, and the inverse of a relationship.
   open func setValue(_ value: Any?, forKey key: String) {
-    telling((), "setValue(_:forKey:)") { try ($0 as ManagedObject).setValue(taken(value, key), forKey: key) }
+    reportingErrors((), "setValue(_:forKey:)") { try ($0 as ManagedObject).setValue(taken(value, key), forKey: key) }
   }
   private final func taken(_ value: Any?, _ key: String) -> Any? {
     if let number = AttributeConversion.unwrapped(value) as? NSDecimalNumber,
@@ -109,7 +109,7 @@ open class NSManagedObject: ManagedObject, NSObjectProtocol, NSFetchRequestResul
   }
   /// Returns the value at a dotted key path.
   open func value(forKeyPath keyPath: String) -> Any? {
-    telling(nil, "value(forKeyPath:)") { object in
+    reportingErrors(nil, "value(forKeyPath:)") { object in
       let value = try (object as ManagedObject).value(forKeyPath: keyPath)
       guard value is [ManagedObject] else { return ManagedValue.shown(value) }
       let (owner, key) = try object.owner(of: keyPath)
@@ -118,7 +118,7 @@ open class NSManagedObject: ManagedObject, NSObjectProtocol, NSFetchRequestResul
   }
   /// Sets the property at a dotted key path of to-one relationships.
   open func setValue(_ value: Any?, forKeyPath keyPath: String) {
-    telling((), "setValue(_:forKeyPath:)") { object in
+    reportingErrors((), "setValue(_:forKeyPath:)") { object in
       let (owner, key) = try object.owner(of: keyPath)
       if let owner { return owner.setValue(value, forKey: key) }
       try (object as ManagedObject).setValue(ManagedValue.taken(value), forKeyPath: keyPath)
@@ -134,7 +134,7 @@ open class NSManagedObject: ManagedObject, NSObjectProtocol, NSFetchRequestResul
   }
   /// Returns the current value of an attribute without firing a fault.
   open func primitiveValue(forKey key: String) -> Any? {
-    telling(nil, "primitiveValue(forKey:)") { object in
+    reportingErrors(nil, "primitiveValue(forKey:)") { object in
       // The members of a relationship have no primitive form.
       let value =
         object.isAttribute(key)
@@ -144,7 +144,7 @@ open class NSManagedObject: ManagedObject, NSObjectProtocol, NSFetchRequestResul
   }
   /// Sets an attribute without marking the object as changed.
   open func setPrimitiveValue(_ value: Any?, forKey key: String) {
-    telling((), "setPrimitiveValue(_:forKey:)") { object in
+    reportingErrors((), "setPrimitiveValue(_:forKey:)") { object in
       if object.isAttribute(key) {
         try (object as ManagedObject).setPrimitiveValue(taken(value, key), forKey: key)
       } else {
@@ -159,13 +159,13 @@ open class NSManagedObject: ManagedObject, NSObjectProtocol, NSFetchRequestResul
 
   /// Returns a mutable set that modifies the to-many relationship at a dotted key path of to-one relationships.
   open func mutableSetValue(forKeyPath keyPath: String) -> NSMutableSet {
-    let (owner, key) = telling((nil, keyPath), "mutableSetValue(forKeyPath:)") { try $0.owner(of: keyPath) }
+    let (owner, key) = reportingErrors((nil, keyPath), "mutableSetValue(forKeyPath:)") { try $0.owner(of: keyPath) }
     return owner?.mutableSetValue(forKey: key) ?? NSMutableSet()
   }
 
   /// Returns a mutable ordered set that modifies the ordered relationship at a dotted key path of to-one relationships.
   open func mutableOrderedSetValue(forKeyPath keyPath: String) -> NSMutableOrderedSet {
-    let (owner, key) = telling((nil, keyPath), "mutableOrderedSetValue(forKeyPath:)") { try $0.owner(of: keyPath) }
+    let (owner, key) = reportingErrors((nil, keyPath), "mutableOrderedSetValue(forKeyPath:)") { try $0.owner(of: keyPath) }
     return owner?.mutableOrderedSetValue(forKey: key) ?? NSMutableOrderedSet()
   }
 
@@ -188,15 +188,15 @@ open class NSManagedObject: ManagedObject, NSObjectProtocol, NSFetchRequestResul
 
   /// Returns the new values of the properties changed since the object was fetched or saved; `NSNull` for a cleared one.
   open func changedValues() -> [String: Any] {
-    telling([:], "changedValues()") { ManagedValue.shown(($0 as ManagedObject).changedValues()) }
+    reportingErrors([:], "changedValues()") { ManagedValue.shown(($0 as ManagedObject).changedValues()) }
   }
   /// Returns the new values of the properties changed since changes were last processed.
   open func changedValuesForCurrentEvent() -> [String: Any] {
-    telling([:], "changedValuesForCurrentEvent()") { ManagedValue.shown(($0 as ManagedObject).changedValuesForCurrentEvent()) }
+    reportingErrors([:], "changedValuesForCurrentEvent()") { ManagedValue.shown(($0 as ManagedObject).changedValuesForCurrentEvent()) }
   }
   /// Returns the values last fetched or saved. Without keys, all attributes and to-one relationships are returned.
   open func committedValues(forKeys keys: [String]?) -> [String: Any] {
-    telling([:], "committedValues(forKeys:)") { ManagedValue.shown(try ($0 as ManagedObject).committedValues(forKeys: keys)) }
+    reportingErrors([:], "committedValues(forKeys:)") { ManagedValue.shown(try ($0 as ManagedObject).committedValues(forKeys: keys)) }
   }
 
   // MARK: Validation
@@ -234,7 +234,7 @@ open class NSManagedObject: ManagedObject, NSObjectProtocol, NSFetchRequestResul
   }
 
   /// Checks the queue, calls a throwing closure and records its error in the context.
-  private func telling<Result>(_ empty: Result, _ use: StaticString, _ work: (NSManagedObject) throws -> Result) -> Result {
+  private func reportingErrors<Result>(_ empty: Result, _ use: StaticString, _ work: (NSManagedObject) throws -> Result) -> Result {
     checkQueue(use)
     do { return try work(self) } catch {
       recordError(error)

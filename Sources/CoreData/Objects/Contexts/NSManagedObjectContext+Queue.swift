@@ -25,8 +25,8 @@ extension NSManagedObjectContext {
   ///
   /// - Throws: The block's error.
   public func performAndWait<Result>(_ block: () throws -> Result) rethrows -> Result {
-    if isHere { return try Self.$atWork.withValue(self, operation: block) }
-    return try work.wait { [self] in try atWork(block) }
+    if isOnQueue { return try Self.$executing.withValue(self, operation: block) }
+    return try work.wait { [self] in try executing(block) }
   }
 
   /// Runs a block on the context's queue and returns its result.
@@ -47,12 +47,12 @@ extension NSManagedObjectContext {
     _ schedule: ScheduledTaskType, _ block: @escaping @Sendable () throws -> Result, rethrowing: (any Error) throws -> Result
   ) async rethrows -> Result {
     let result: Swift.Result<Result, any Error>
-    if schedule == .immediate, isHere {
-      result = atWork { Swift.Result(catching: block) }
+    if schedule == .immediate, isOnQueue {
+      result = executing { Swift.Result(catching: block) }
     } else {
       result = await withCheckedContinuation { continuation in
         work.queue.async { [self] in
-          continuation.resume(returning: atWork { Swift.Result(catching: block) })
+          continuation.resume(returning: executing { Swift.Result(catching: block) })
         }
       }
     }
@@ -63,9 +63,9 @@ extension NSManagedObjectContext {
   }
 
   /// The context whose block the current task runs; nil if there is none.
-  @TaskLocal static var atWork: NSManagedObjectContext?
+  @TaskLocal static var executing: NSManagedObjectContext?
 
-  final func atWork<Result>(_ block: () throws -> Result) rethrows -> Result {
-    try Self.$atWork.withValue(self) { try context.perform(block) }
+  final func executing<Result>(_ block: () throws -> Result) rethrows -> Result {
+    try Self.$executing.withValue(self) { try context.perform(block) }
   }
 }

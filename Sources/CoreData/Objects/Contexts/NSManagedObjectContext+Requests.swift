@@ -14,7 +14,7 @@ extension NSManagedObjectContext {
       case let request as NSBatchDeleteRequest: return NSBatchDeleteResult(request.resultType, try context.execute(try request.value()))
       case let request as NSPersistentHistoryChangeRequest:
         return NSPersistentHistoryResult(request.resultType, try context.execute(try request.value()))
-      case let request as any BeginningFetch: return try request.begin(in: self)
+      case let request as any StartableFetch: return try request.begin(in: self)
       default: throw UnknownRequestError(type: "\(type(of: request))")
       }
     }
@@ -22,7 +22,7 @@ extension NSManagedObjectContext {
 }
 
 /// The error that contexts do not support a request.
-struct UnknownRequestError: LocalizedError, NumberedError {
+struct UnknownRequestError: LocalizedError, CodedError {
   let type: String
   var number: Int { NSPersistentStoreUnsupportedRequestTypeError }
   var errorDescription: String? {

@@ -30,11 +30,11 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {  // confined 
   private var former: ManagedObjectContext?
   private var setCoordinator: NSPersistentStoreCoordinator?
   private var setParent: NSManagedObjectContext?
-  private var wantedPolicy = NSMergePolicy.error
+  private var assignedPolicy = NSMergePolicy.error
   private var shownUndoManager: UndoManager?
-  private var endsEvent = false
+  private var isEventEndScheduled = false
   /// Whether the context is used on a thread of a migration or a store.
-  final var isLent = false
+  final var isBorrowed = false
   /// The class of the last returned object. The next object usually has the same class.
   final var lastClass: ObjectIdentifier?
   /// The recorded use off the queue.
@@ -55,18 +55,18 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {  // confined 
     setCoordinator = NSPersistentStoreCoordinator(adopting: context.persistentStoreCoordinator, model: model)
     context.facade = self
     context.fallbackClass = NSManagedObject.self
-    (made, isLent) = (context, true)
+    (made, isBorrowed) = (context, true)
   }
 
   deinit {
     // The context leaves its parent on the queue.
-    guard setParent != nil, let made, !work.isHere else { return }
-    let lent = Lent(value: made)
-    work.queue.async { withExtendedLifetime(lent) {} }
+    guard setParent != nil, let made, !work.isOnQueue else { return }
+    let boxed = SendableBox(value: made)
+    work.queue.async { withExtendedLifetime(boxed) {} }
   }
 
   /// Whether the caller runs on the context's queue.
-  var isHere: Bool { work.isHere }
+  var isOnQueue: Bool { work.isOnQueue }
 
   // MARK: Underlying context
 
@@ -85,24 +85,24 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {  // confined 
     context.facade = self
     context.fallbackClass = NSManagedObject.self
     context.setMergeScheduler { [weak self] in self?.mergePendingChanges() }
-    if work.isMainQueue { context.setEventEndScheduler { [weak self] in self?.endEventSoon() } }
+    if work.isMainQueue { context.setEventEndScheduler { [weak self] in self?.scheduleEventEnd() } }
     context.inaccessibleFaultHandler = { [weak self] object, objectID, key in
       guard let self, let object = object as? NSManagedObject else { return false }
       return shouldHandleInaccessibleFault(object, for: objectID, triggeredByProperty: key.flatMap { object.entity.propertiesByName[$0] })
     }
-    context.mergePolicy = wantedPolicy.policy(in: self)
-    if let former { context.takeSettings(of: former) }
+    context.mergePolicy = assignedPolicy.policy(in: self)
+    if let former { context.copySettings(of: former) }
     (made, former) = (context, nil)
     return context
   }
 
   /// Schedules the end of an event. Changes on the main thread outside of ``perform(_:)`` form an event that ends with the thread's current
   /// run.
-  private func endEventSoon() {
-    if endsEvent { return }
-    endsEvent = true
+  private func scheduleEventEnd() {
+    if isEventEndScheduled { return }
+    isEventEndScheduled = true
     DispatchQueue.main.async { [weak self] in
-      self?.endsEvent = false
+      self?.isEventEndScheduled = false
       self?.made?.processPendingChanges()
     }
   }
@@ -154,9 +154,9 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {  // confined 
   }
   /// The policy that resolves conflicts of a save.
   open var mergePolicy: NSMergePolicy {
-    get { wantedPolicy }
+    get { assignedPolicy }
     set {
-      wantedPolicy = newValue
+      assignedPolicy = newValue
       made?.mergePolicy = newValue.policy(in: self)
     }
   }
@@ -220,15 +220,15 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {  // confined 
   /// Runs a block on the context's queue asynchronously.
   @preconcurrency
   open func perform(_ block: @escaping @Sendable () -> Void) {
-    work.queue.async { [self] in atWork(block) }
+    work.queue.async { [self] in executing(block) }
   }
 
   /// Runs a block on the context's queue and waits for it.
   ///
   /// This method exists in addition to the generic one, for sources that pass it as a function of type `() -> Void`.
   open func performAndWait(_ block: () -> Void) {
-    if isHere { return Self.$atWork.withValue(self, operation: block) }
-    work.wait { [self] in atWork(block) }
+    if isOnQueue { return Self.$executing.withValue(self, operation: block) }
+    work.wait { [self] in executing(block) }
   }
 
   // MARK: Fetching
@@ -400,7 +400,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {  // confined 
   /// If the caller is not on the context's queue, the merge runs there asynchronously.
   open func mergeChanges(fromContextDidSave notification: Notification) {
     let changes = SavedChanges(notification.userInfo ?? [:], in: self)
-    if isHere { merge(changes) } else { perform { [self] in merge(changes) } }
+    if isOnQueue { merge(changes) } else { perform { [self] in merge(changes) } }
   }
 
   private func merge(_ changes: SavedChanges) {
@@ -438,7 +438,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {  // confined 
 
 extension ManagedObjectContext {
   /// Transfers the settings made before the context got its coordinator or parent.
-  fileprivate func takeSettings(of former: ManagedObjectContext) {
+  fileprivate func copySettings(of former: ManagedObjectContext) {
     (name, transactionAuthor) = (former.name, former.transactionAuthor)
     automaticallyMergesChangesFromParent = former.automaticallyMergesChangesFromParent
     shouldDeleteInaccessibleFaults = former.shouldDeleteInaccessibleFaults

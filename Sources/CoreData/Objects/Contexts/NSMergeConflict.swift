@@ -116,7 +116,7 @@ private enum ConflictValues {
 }
 
 /// Calls an application's merge policy for the conflicts of a context.
-final class MergePolicyFace: MergeResolver, CustomStringConvertible, @unchecked Sendable {  // called only on the context's queue
+final class MergePolicyAdapter: MergeResolver, CustomStringConvertible, @unchecked Sendable {  // called only on the context's queue
   private let policy: NSMergePolicy
   private weak var context: NSManagedObjectContext?
 

@@ -85,7 +85,7 @@ open class NSMergePolicy: NSObject, @unchecked Sendable {  // immutable; subclas
   /// Returns the underlying policy for a context.
   final func policy(in context: NSManagedObjectContext) -> MergePolicy {
     type(of: self) == NSMergePolicy.self
-      ? MergePolicy(merge: mergeType.value) : MergePolicy(MergePolicyFace(policy: self, context: context))
+      ? MergePolicy(merge: mergeType.value) : MergePolicy(MergePolicyAdapter(policy: self, context: context))
   }
 }
 

@@ -8,25 +8,25 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {  // the mutex guar
   /// The underlying store; nil for a custom store that is not open.
   package final var store: PersistentStore? { state.withLock { $0.store } }
   /// The coordinator of the store; nil if the store was not obtained from one.
-  public final var persistentStoreCoordinator: NSPersistentStoreCoordinator? { state.withLock { Lent(value: $0.coordinator) }.value }
+  public final var persistentStoreCoordinator: NSPersistentStoreCoordinator? { state.withLock { SendableBox(value: $0.coordinator) }.value }
 
   private struct State {
     var store: PersistentStore?
     weak var coordinator: NSPersistentStoreCoordinator?
     var url: URL?
     var configurationName: String?
-    var options: Lent<[AnyHashable: Any]?>
-    var metadata: Lent<[String: Any]?>
+    var options: SendableBox<[AnyHashable: Any]?>
+    var metadata: SendableBox<[String: Any]?>
   }
   private let state: Mutex<State>
 
   private init(_ store: PersistentStore, _ coordinator: NSPersistentStoreCoordinator?) {
-    state = Mutex(State(store: store, coordinator: coordinator, options: Lent(value: nil), metadata: Lent(value: nil)))
+    state = Mutex(State(store: store, coordinator: coordinator, options: SendableBox(value: nil), metadata: SendableBox(value: nil)))
   }
 
   /// Returns the object for a store; for a custom store, the instance of its class.
   package static func of(_ store: PersistentStore, of coordinator: NSPersistentStoreCoordinator? = nil) -> NSPersistentStore {
-    (store.incrementalStore as? any ShownStore)?.shown ?? NSPersistentStore(store, coordinator)
+    (store.incrementalStore as? any AdaptedStore)?.shown ?? NSPersistentStore(store, coordinator)
   }
 
   /// Creates a custom store. Only coordinators call this initializer; it reads and writes nothing.
@@ -42,11 +42,11 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {  // the mutex guar
   ) {
     state = Mutex(
       State(
-        coordinator: root, url: url, configurationName: name, options: Lent(value: options), metadata: Lent(value: nil)))
+        coordinator: root, url: url, configurationName: name, options: SendableBox(value: options), metadata: SendableBox(value: nil)))
   }
 
   /// Sets the underlying store of a custom store that was opened.
-  final func noteOpened(_ store: PersistentStore) { state.withLock { $0.store = store } }
+  final func didOpen(_ store: PersistentStore) { state.withLock { $0.store = store } }
 
   /// The store's URL.
   public final var url: URL? { state.withLock { $0.store?.url ?? $0.url } }
@@ -93,8 +93,8 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {  // the mutex guar
       if !(self is NSIncrementalStore), let store {
         try? store.setUserMetadata(StoreMetadataDictionary.notes(newValue ?? [:]))
       } else {
-        let lent = Lent<[String: Any]?>(value: newValue)
-        state.withLock { $0.metadata = lent }
+        let boxed = SendableBox<[String: Any]?>(value: newValue)
+        state.withLock { $0.metadata = boxed }
       }
     }
   }
@@ -114,6 +114,6 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {  // the mutex guar
 }
 
 /// The implementation behind a custom store.
-protocol ShownStore {
+protocol AdaptedStore {
   var shown: NSIncrementalStore { get }
 }

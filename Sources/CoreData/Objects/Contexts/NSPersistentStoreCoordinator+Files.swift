@@ -23,7 +23,7 @@ extension NSPersistentStoreCoordinator {
     try CoreDataError.translating {
       let description = try NSPersistentStoreDescription(storeType, url, options).value()
       return StoreMetadataDictionary.make(
-        try Waiting.run { try await PersistentStoreCoordinator.metadataForPersistentStore(with: description) })
+        try BlockingTask.run { try await PersistentStoreCoordinator.metadataForPersistentStore(with: description) })
     }
   }
 
@@ -41,7 +41,7 @@ extension NSPersistentStoreCoordinator {
     try CoreDataError.translating {
       let description = try NSPersistentStoreDescription(storeType, url, options).value()
       let notes = StoreMetadataDictionary.notes(metadata ?? [:])
-      try Waiting.run { try await PersistentStoreCoordinator.setUserMetadata(notes, forPersistentStoreWith: description) }
+      try BlockingTask.run { try await PersistentStoreCoordinator.setUserMetadata(notes, forPersistentStoreWith: description) }
     }
   }
 }

@@ -35,7 +35,7 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {  // sub
       issue = error
     }
     super.init()
-    model.noteUse(by: coordinator)
+    model.registerUse(by: coordinator)
   }
 
   /// Creates a coordinator of an empty model. Failable initializers of applications create one before they return nil.
@@ -116,19 +116,19 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {  // sub
   }
 
   private func open(_ value: PersistentStoreDescription, _ description: NSPersistentStoreDescription) throws -> NSPersistentStore {
-    if value.url != nil, let url = description.url { StorePlace.prepare(url) }
+    if value.url != nil, let url = description.url { StoreLocation.prepare(url) }
     // A custom store is created with the options.
-    let options = Lent<[AnyHashable: Any]?>(value: description.options.isEmpty ? nil : description.options)
-    return try Waiting.run { [self] in
+    let options = SendableBox<[AnyHashable: Any]?>(value: description.options.isEmpty ? nil : description.options)
+    return try BlockingTask.run { [self] in
       if let issue { throw issue }
       let store = try await StoreClasses.$opening.withValue((self, options)) { try await coordinator.addPersistentStore(with: value) }
-      return noteOpened(store)
+      return didOpen(store)
     }
   }
 
-  private func noteOpened(_ store: PersistentStore) -> NSPersistentStore {
+  private func didOpen(_ store: PersistentStore) -> NSPersistentStore {
     let shown = NSPersistentStore.of(store, of: self)
-    if shown is NSIncrementalStore { shown.noteOpened(store) }
+    if shown is NSIncrementalStore { shown.didOpen(store) }
     shown.didAdd(to: self)
     if store.storeDescription.postsRemoteChangeNotifications { storeChanges.begin(store, of: self) }
     post(.NSPersistentStoreCoordinatorStoresDidChange, [NSAddedPersistentStoresKey: [shown]])
@@ -201,7 +201,7 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {  // sub
     if let store = persistentStore(for: url) { try remove(store) }
     try CoreDataError.translating {
       let description = try NSPersistentStoreDescription(storeType, url, options).value(needsKey: false)
-      try Waiting.run { [coordinator] in
+      try BlockingTask.run { [coordinator] in
         do { try await coordinator.destroyPersistentStore(with: description) } catch let error as StoreError
           where error.code == .storeNotFound
         {}
@@ -228,7 +228,7 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {  // sub
       if destinationOptions?[NSPersistentStoreEncryptionKeyOption] == nil { target.key = nil }
       let destination = target
       let source = try NSPersistentStoreDescription(storeType, sourceURL, sourceOptions).value(needsKey: false)
-      try Waiting.run { [coordinator] in try await coordinator.replacePersistentStore(with: destination, withPersistentStoreFrom: source) }
+      try BlockingTask.run { [coordinator] in try await coordinator.replacePersistentStore(with: destination, withPersistentStoreFrom: source) }
     }
   }
 
@@ -248,8 +248,8 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {  // sub
       let description = NSPersistentStoreDescription(storeType, url, options)
       let value = try description.value()
       guard let open = store.store else { throw IncrementalStoreError.notOpen("\(type(of: store))") }
-      let options = Lent<[AnyHashable: Any]?>(value: options)
-      return try Waiting.run { [self] in
+      let options = SendableBox<[AnyHashable: Any]?>(value: options)
+      return try BlockingTask.run { [self] in
         try await StoreClasses.$opening.withValue((self, options)) {
           NSPersistentStore.of(try await coordinator.migratePersistentStore(open, to: value), of: self)
         }

@@ -80,13 +80,13 @@ open class NSEntityMapping: NSObject {
   }
 
   /// The name, or the default name if none is set.
-  final var knownName: String { name ?? [sourceEntityName, destinationEntityName].compactMap { $0 }.joined(separator: "To") }
+  final var effectiveName: String { name ?? [sourceEntityName, destinationEntityName].compactMap { $0 }.joined(separator: "To") }
 
   /// A description of the mapping, used to detect modifications.
   final var contents: [String] {
     func text(_ property: NSPropertyMapping) -> String { "\(property.name ?? "") \(property.isAsInferred)" }
     return [
-      knownName, "\(mappingType)", sourceEntityName ?? "", destinationEntityName ?? "", entityMigrationPolicyClassName ?? "",
+      effectiveName, "\(mappingType)", sourceEntityName ?? "", destinationEntityName ?? "", entityMigrationPolicyClassName ?? "",
       sourceExpression?.description ?? "",
     ] + (attributeMappings ?? []).map(text) + [""] + (relationshipMappings ?? []).map(text)
   }
@@ -96,9 +96,9 @@ open class NSEntityMapping: NSObject {
   /// - Throws: ``MappingModelError`` if an expression is invalid.
   final func value() throws -> EntityMapping {
     var mapping = EntityMapping(
-      name: knownName, mappingType.value, from: sourceEntityName, to: destinationEntityName,
-      attributeMappings: try (attributeMappings ?? []).compactMap { try $0.value(in: knownName) },
-      relationshipMappings: try (relationshipMappings ?? []).compactMap { try $0.value(in: knownName) })
+      name: effectiveName, mappingType.value, from: sourceEntityName, to: destinationEntityName,
+      attributeMappings: try (attributeMappings ?? []).compactMap { try $0.value(in: effectiveName) },
+      relationshipMappings: try (relationshipMappings ?? []).compactMap { try $0.value(in: effectiveName) })
     mapping.sourcePredicate = try sourceExpression.flatMap { try sourceCondition($0) }
     return mapping
   }
@@ -114,7 +114,7 @@ open class NSEntityMapping: NSObject {
     }
     guard case .function(Self.requestFunction, let arguments) = value, arguments.count == 3, arguments[0] == .variable("manager"),
       let format = NSExpression(arguments[2]).constantValue as? String
-    else { throw MappingModelError.sourceExpression(mapping: knownName) }
+    else { throw MappingModelError.sourceExpression(mapping: effectiveName) }
     return try NSPredicate(checking: format).outcome.get()
   }
 
@@ -160,7 +160,7 @@ open class NSPropertyMapping: NSObject {
 }
 
 /// The errors of an invalid mapping model.
-enum MappingModelError: LocalizedError, NumberedError {
+enum MappingModelError: LocalizedError, CodedError {
   case sourceExpression(mapping: String)
   case propertyWithoutName(mapping: String)
   case policy(name: String, mapping: String)

@@ -101,26 +101,26 @@ open class NSEntityMigrationPolicy: NSObject {
 }
 
 /// Calls an ``NSEntityMigrationPolicy`` for the steps of a mapping.
-final class MigrationPolicyFace: EntityMigrationPolicy {
-  private struct Face {
+final class MigrationPolicyAdapter: EntityMigrationPolicy {
+  private struct Adapted {
     let policy: NSEntityMigrationPolicy
     let mapping: NSEntityMapping
     let manager: NSMigrationManager
   }
-  private var face: Face?
+  private var adapted: Adapted?
 
   required init() {}
 
   init(_ policy: NSEntityMigrationPolicy.Type, _ mapping: NSEntityMapping, _ manager: NSMigrationManager) {
-    face = Face(policy: policy.init(), mapping: mapping, manager: manager)
+    adapted = Adapted(policy: policy.init(), mapping: mapping, manager: manager)
   }
 
   /// Runs a step, unless the migration was canceled.
-  private func step(_ manager: MigrationManager, _ body: (Face) throws -> Void) throws {
-    guard let face else { return }
-    try face.manager.begin(manager)
-    try body(face)
-    try face.manager.checkCancellation()
+  private func step(_ manager: MigrationManager, _ body: (Adapted) throws -> Void) throws {
+    guard let adapted else { return }
+    try adapted.manager.begin(manager)
+    try body(adapted)
+    try adapted.manager.checkCancellation()
   }
 
   override func begin(_ mapping: EntityMapping, with manager: MigrationManager) throws {
@@ -130,11 +130,11 @@ final class MigrationPolicyFace: EntityMigrationPolicy {
   override func createDestinationInstances(
     forSource source: ManagedObject, in mapping: EntityMapping, manager: MigrationManager
   ) throws {
-    try step(manager) { face in
+    try step(manager) { adapted in
       guard let source = source as? NSManagedObject else { return }
       // Without a custom policy, a custom mapping creates no objects.
-      if mapping.mappingType == .custom, type(of: face.policy) == NSEntityMigrationPolicy.self { return }
-      try face.policy.createDestinationInstances(forSource: source, in: face.mapping, manager: face.manager)
+      if mapping.mappingType == .custom, type(of: adapted.policy) == NSEntityMigrationPolicy.self { return }
+      try adapted.policy.createDestinationInstances(forSource: source, in: adapted.mapping, manager: adapted.manager)
     }
   }
 
@@ -143,9 +143,9 @@ final class MigrationPolicyFace: EntityMigrationPolicy {
   }
 
   override func createRelationships(forDestination object: ManagedObject, in mapping: EntityMapping, manager: MigrationManager) throws {
-    try step(manager) { face in
+    try step(manager) { adapted in
       guard let object = object as? NSManagedObject else { return }
-      try face.policy.createRelationships(forDestination: object, in: face.mapping, manager: face.manager)
+      try adapted.policy.createRelationships(forDestination: object, in: adapted.mapping, manager: adapted.manager)
     }
   }
 
@@ -162,7 +162,7 @@ final class MigrationPolicyFace: EntityMigrationPolicy {
   }
 
   override func value(ofFunction name: String, arguments: [Any?], manager: MigrationManager) throws -> Any? {
-    guard let face else { return try super.value(ofFunction: name, arguments: arguments, manager: manager) }
-    return try face.policy.value(ofFunction: name, arguments: arguments, manager: face.manager)
+    guard let adapted else { return try super.value(ofFunction: name, arguments: arguments, manager: manager) }
+    return try adapted.policy.value(ofFunction: name, arguments: arguments, manager: adapted.manager)
   }
 }

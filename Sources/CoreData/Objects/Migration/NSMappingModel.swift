@@ -64,6 +64,6 @@ open class NSMappingModel: NSObject {
 
   /// The entity mappings by name.
   public var entityMappingsByName: [String: NSEntityMapping] {
-    Dictionary((entityMappings ?? []).map { ($0.knownName, $0) }) { first, _ in first }
+    Dictionary((entityMappings ?? []).map { ($0.effectiveName, $0) }) { first, _ in first }
   }
 }

@@ -72,7 +72,7 @@ open class NSMigrationManager: NSObject {
       let hasKey = destinationOptions?[NSPersistentStoreEncryptionKeyOption] != nil
       var destination = try NSPersistentStoreDescription(destinationStoreType, destinationURL, destinationOptions).value(needsKey: hasKey)
       let coordinator = try PersistentStoreCoordinator(managedObjectModel: destinationModel.model)
-      let hashes = try Waiting.run { try await PersistentStoreCoordinator.metadataForPersistentStore(with: source) }.modelHashes
+      let hashes = try BlockingTask.run { try await PersistentStoreCoordinator.metadataForPersistentStore(with: source) }.modelHashes
       guard sourceModel.model.isConfiguration(withName: source.configuration, compatibleWithStoreMetadata: hashes) else {
         throw MappingModelError.otherSourceModel(path: sourceURL.path)
       }
@@ -86,7 +86,7 @@ open class NSMigrationManager: NSObject {
       }
       destination.migrationProgress = { [shared] report in shared.progress.withLock { $0 = Float(report.fractionCompleted) } }
       let migrated = destination
-      try Waiting.run { [shared] in
+      try BlockingTask.run { [shared] in
         try await coordinator.replacePersistentStore(with: target, withPersistentStoreFrom: source)
         do {
           try coordinator.remove(try await coordinator.addPersistentStore(with: migrated))
@@ -139,25 +139,25 @@ open class NSMigrationManager: NSObject {
     var sameKey = source
     sameKey.key = destination.key
     let attempt = sameKey
-    if (try? Waiting.run { try await PersistentStoreCoordinator.metadataForPersistentStore(with: attempt) }) != nil { target.key = nil }
+    if (try? BlockingTask.run { try await PersistentStoreCoordinator.metadataForPersistentStore(with: attempt) }) != nil { target.key = nil }
     return target
   }
 
   /// Returns a mapping model, with the application's policies, as the single stage of a migration.
   private func stage(_ mappings: NSMappingModel) throws -> CustomMigrationStage {
     let mapped = try (mappings.entityMappings ?? []).map { mapping in
-      mapping.name = mapping.knownName
+      mapping.name = mapping.effectiveName
       var value = try mapping.value()
       var policy = NSEntityMigrationPolicy.self
       if let name = mapping.entityMigrationPolicyClassName, !name.isEmpty {
         guard let found = NSEntityMigrationPolicy.type(named: name) else {
-          throw MappingModelError.policy(name: name, mapping: mapping.knownName)
+          throw MappingModelError.policy(name: name, mapping: mapping.effectiveName)
         }
         policy = found
       }
       // The migration's thread creates the policy while this thread waits.
-      let lent = Lent(value: (mapping: mapping, manager: self))
-      value.makePolicy = { [policy] in MigrationPolicyFace(policy, lent.value.mapping, lent.value.manager) }
+      let boxed = SendableBox(value: (mapping: mapping, manager: self))
+      value.makePolicy = { [policy] in MigrationPolicyAdapter(policy, boxed.value.mapping, boxed.value.manager) }
       return value
     }
     var stage = CustomMigrationStage(
@@ -196,7 +196,7 @@ open class NSMigrationManager: NSObject {
   /// Returns the running migration and one of its mappings.
   func work(on mapping: NSEntityMapping?) throws -> (manager: MigrationManager, mapping: EntityMapping) {
     guard let manager = work?.manager,
-      let value = mapping.map({ mapping in manager.mappingModel.entityMappingsByName[mapping.knownName] }) ?? manager.currentEntityMapping
+      let value = mapping.map({ mapping in manager.mappingModel.entityMappingsByName[mapping.effectiveName] }) ?? manager.currentEntityMapping
     else { throw MappingModelError.notMigrating }
     return (manager, value)
   }

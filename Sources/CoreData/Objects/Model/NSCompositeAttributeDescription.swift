@@ -7,23 +7,23 @@ public final class NSCompositeAttributeDescription: NSAttributeDescription {
   /// The elements: attributes and other composites.
   public var elements: [NSAttributeDescription] = []
   /// The name of the composite type in the model that was read.
-  private let knownKind: String?
+  private let storedKind: String?
   /// The prefix for generated names of composite types: the entity, or the enclosing composite.
-  private var surroundings: String?
+  private var enclosingKind: String?
 
   /// Creates an empty composite without a name.
   public override init() {
-    knownKind = nil
+    storedKind = nil
     super.init()
     attributeType = .compositeAttributeType
   }
 
   init(_ attribute: AttributeDescription, _ composites: [CompositeDescription]) {
-    knownKind = attribute.compositeName
+    storedKind = attribute.compositeName
     super.init(attribute)
     // A model that was not validated may contain cycles.
-    let others = composites.filter { $0.name != knownKind }
-    let parts = composites.first { $0.name == knownKind }?.elements ?? []
+    let others = composites.filter { $0.name != storedKind }
+    let parts = composites.first { $0.name == storedKind }?.elements ?? []
     elements = parts.compactMap { NSPropertyDescription.make(.attribute($0), of: nil, others) as? NSAttributeDescription }
   }
 
@@ -34,7 +34,7 @@ public final class NSCompositeAttributeDescription: NSAttributeDescription {
     return Self.make(value, of: nil, known)
   }
 
-  private var kind: String { knownKind ?? "\(surroundings ?? entity.name ?? "")_\(name)" }
+  private var kind: String { storedKind ?? "\(enclosingKind ?? entity.name ?? "")_\(name)" }
 
   override var value: PropertyDescription {
     guard case .attribute(var attribute) = super.value else { return super.value }
@@ -45,7 +45,7 @@ public final class NSCompositeAttributeDescription: NSAttributeDescription {
   /// Adds the composite's definition to a model's composites.
   func note(in composites: inout [CompositeDescription]) {
     for case let part as NSCompositeAttributeDescription in elements {
-      part.surroundings = kind
+      part.enclosingKind = kind
       part.note(in: &composites)
     }
     let parts = elements.compactMap { if case .attribute(let attribute) = $0.value { attribute } else { nil } }

@@ -123,7 +123,7 @@ public final class NSEntityDescription: NSObject, NSCopying, NSFetchRequestResul
     }
     entity.properties = properties.map(\.value)
     entity.indexes = indexes.map(\.value)
-    for property in properties where property.wantsIndex && property is NSAttributeDescription && !property.isTransient {
+    for property in properties where property.isIndexRequested && property is NSAttributeDescription && !property.isTransient {
       if entity.indexes.contains(where: { $0.elements.first?.propertyName == property.name }) { continue }
       entity.indexes.append(FetchIndexDescription(name: "by_\(property.name)", elements: [FetchIndexElement(property: property.name)]))
     }
@@ -141,12 +141,12 @@ public final class NSEntityDescription: NSObject, NSCopying, NSFetchRequestResul
   /// The composites of the entity's properties.
   private var composites: [CompositeDescription] {
     var known: [CompositeDescription] = []
-    noteComposites(in: &known)
+    collectComposites(in: &known)
     return known
   }
 
   /// Adds the definitions of the entity's composites to a model's.
-  func noteComposites(in composites: inout [CompositeDescription]) {
+  func collectComposites(in composites: inout [CompositeDescription]) {
     for case let property as NSCompositeAttributeDescription in properties {
       property.join(self)
       property.note(in: &composites)

@@ -31,7 +31,7 @@ public final class NSManagedObjectModel: NSObject, NSCopying, @unchecked Sendabl
       guard !isFrozen, let shown else { return value }
       var model = value
       let entities = NSEntityDescription.flattened(shown)
-      for entity in entities { entity.noteComposites(in: &model.composites) }
+      for entity in entities { entity.collectComposites(in: &model.composites) }
       model.entities = entities.map(\.value)
       return model
     }
@@ -121,12 +121,12 @@ public final class NSManagedObjectModel: NSObject, NSCopying, @unchecked Sendabl
 
   /// The entities. Changes have no effect once a coordinator uses the model.
   public var entities: [NSEntityDescription] {
-    get { state.withLock { Lent(value: $0.show(of: self)) }.value }
+    get { state.withLock { SendableBox(value: $0.show(of: self)) }.value }
     set {
-      let lent = Lent(value: newValue)
+      let boxed = SendableBox(value: newValue)
       state.withLock { state in
         if state.isFrozen { return }
-        let entities = NSEntityDescription.flattened(lent.value)
+        let entities = NSEntityDescription.flattened(boxed.value)
         for entity in entities { entity.join(self) }
         (state.shown, state.shownByName) = (entities, nil)
       }
@@ -137,8 +137,8 @@ public final class NSManagedObjectModel: NSObject, NSCopying, @unchecked Sendabl
   public var entitiesByName: [String: NSEntityDescription] {
     state.withLock { state in
       // Names can change until the model is frozen.
-      if state.isFrozen, let byName = state.shownByName { return Lent(value: byName) }
-      return Lent(value: Dictionary(state.show(of: self).map { ($0.name ?? "", $0) }) { first, _ in first })
+      if state.isFrozen, let byName = state.shownByName { return SendableBox(value: byName) }
+      return SendableBox(value: Dictionary(state.show(of: self).map { ($0.name ?? "", $0) }) { first, _ in first })
     }.value
   }
 
@@ -240,7 +240,7 @@ public final class NSManagedObjectModel: NSObject, NSCopying, @unchecked Sendabl
 
   fileprivate var checksum: String? { state.withLock { $0.checksum } }
 
-  package func noteUse(by coordinator: PersistentStoreCoordinator) {
+  package func registerUse(by coordinator: PersistentStoreCoordinator) {
     state.withLock { state in
       state.value = state.model
       state.shownByName = Dictionary(state.show(of: self).map { ($0.name ?? "", $0) }) { first, _ in first }

@@ -22,13 +22,13 @@ public class NSPropertyDescription: NSObject, NSCopying {
   ///
   /// Setting it to true adds an index of the property to an entity that has none. Core Data replaced this property by the entity's indexes.
   public final var isIndexed: Bool {
-    get { wantsIndex || owner?.indexes.contains { $0.elements.first?.propertyName == name } ?? false }
+    get { isIndexRequested || owner?.indexes.contains { $0.elements.first?.propertyName == name } ?? false }
     set {
-      wantsIndex = newValue
+      isIndexRequested = newValue
       if !newValue { owner?.indexes.removeAll { $0.elements.map(\.propertyName) == [name] } }
     }
   }
-  private(set) final var wantsIndex = false
+  private(set) final var isIndexRequested = false
   /// Whether the model marks the property for Spotlight.
   public var isIndexedBySpotlight = false
   /// The user info of the model.

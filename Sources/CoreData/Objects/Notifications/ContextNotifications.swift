@@ -95,10 +95,10 @@ private struct ContextNotification: Sendable {
   }
 
   private static func info(_ notification: Notification, of context: NSManagedObjectContext) -> [AnyHashable: Any]? {
-    guard let told = notification.userInfo else { return nil }
+    guard let userInfo = notification.userInfo else { return nil }
     var info: [AnyHashable: Any] = [:]
     for key in NSManagedObjectContext.NotificationKey.allCases {
-      guard let value = told[AnyHashable(key.rawValue)] else { continue }
+      guard let value = userInfo[AnyHashable(key.rawValue)] else { continue }
       info[AnyHashable(key.rawValue)] = (value as? Set<ManagedObject>).map(objects) ?? value
     }
     // Merges report objects inserted by other contexts as IDs.
@@ -107,7 +107,7 @@ private struct ContextNotification: Sendable {
       info[AnyHashable(NSInsertedObjectIDsKey)] = nil
       if !inserted.isEmpty { info[AnyHashable(NSInsertedObjectsKey)] = inserted }
     }
-    if let token = told[AnyHashable(ManagedObjectContext.NotificationKey.historyToken.rawValue)] as? PersistentHistoryToken {
+    if let token = userInfo[AnyHashable(ManagedObjectContext.NotificationKey.historyToken.rawValue)] as? PersistentHistoryToken {
       info[AnyHashable(NSPersistentHistoryTokenKey)] = NSPersistentHistoryToken(token)
     }
     return info.isEmpty ? nil : info

@@ -27,7 +27,7 @@ open class NSAtomicStoreCacheNode: NSObject {
 /// A subclass creates nodes from the file in ``load()`` and writes them in ``save()``. Fetches are evaluated in memory. Register it with
 /// ``NSPersistentStoreCoordinator/registerStoreClass(_:forStoreType:)``. The library does not encrypt what such a store writes; the
 /// application may do so.
-open class NSAtomicStore: NSIncrementalStore, @unchecked Sendable {  // `IncrementalStoreFace` serializes all calls
+open class NSAtomicStore: NSIncrementalStore, @unchecked Sendable {  // `IncrementalStoreAdapter` serializes all calls
   private var nodes: [NSManagedObjectID: NSAtomicStoreCacheNode] = [:]
 
   // MARK: For subclasses
@@ -95,12 +95,12 @@ open class NSAtomicStore: NSIncrementalStore, @unchecked Sendable {  // `Increme
     if metadata?[NSStoreUUIDKey] == nil { try super.loadMetadata() }
   }
 
-  override func noteLoaded() throws {
+  override func didLoad() throws {
     nodes = [:]
     try load()
   }
 
-  override var answersInMemory: Bool { true }
+  override var evaluatesInMemory: Bool { true }
 
   override func allObjects(of entity: CompiledEntity) -> [NSManagedObjectID] {
     nodes.keys.filter { entity.subtree.contains(Int($0.entityNumber)) }.sorted { ($0.entityNumber, $0.key) < ($1.entityNumber, $1.key) }
@@ -112,9 +112,9 @@ open class NSAtomicStore: NSIncrementalStore, @unchecked Sendable {  // `Increme
     let before = nodes
     let values = nodes.mapValues { $0.propertyCache?.mutableCopy() as? NSMutableDictionary }
     do {
-      let gone = Set((save.deletedObjects ?? []).compactMap { nodes[$0.objectID] })
-      willRemoveCacheNodes(gone)
-      for node in gone { nodes[node.objectID] = nil }
+      let deletedNodes = Set((save.deletedObjects ?? []).compactMap { nodes[$0.objectID] })
+      willRemoveCacheNodes(deletedNodes)
+      for node in deletedNodes { nodes[node.objectID] = nil }
       // All nodes exist before one refers to another.
       let inserted = save.insertedObjects ?? []
       for object in inserted { nodes[object.objectID] = NSAtomicStoreCacheNode(objectID: object.objectID) }

@@ -38,8 +38,8 @@ open class NSIncrementalStoreNode: NSObject {
 ///
 /// Methods are called one at a time on the caller's thread. The library does not encrypt what such a store writes; the application may do
 /// so.
-open class NSIncrementalStore: NSPersistentStore, @unchecked Sendable {  // `IncrementalStoreFace` serializes all calls
-  private let references = Mutex<[ReferenceObject: Lent<Any>]>([:])
+open class NSIncrementalStore: NSPersistentStore, @unchecked Sendable {  // `IncrementalStoreAdapter` serializes all calls
+  private let references = Mutex<[ReferenceObject: SendableBox<Any>]>([:])
   private let space = Mutex<ObjectIDSpace?>(nil)
 
   /// Returns an identifier for a new store.
@@ -118,8 +118,8 @@ open class NSIncrementalStore: NSPersistentStore, @unchecked Sendable {  // `Inc
       let text = "\(data)"
       (key, reference) = (space.key(forReference: text, entityNumber: compiled.number), .string(text))
     }
-    let lent = Lent(value: data)
-    references.withLock { $0[reference] = lent }
+    let boxed = SendableBox(value: data)
+    references.withLock { $0[reference] = boxed }
     return NSManagedObjectID(space: space.number, entityNumber: UInt32(compiled.number), key: key)
   }
 
@@ -135,13 +135,13 @@ open class NSIncrementalStore: NSPersistentStore, @unchecked Sendable {  // `Inc
   }
 
   /// Sets the store's ID space.
-  final func noteSpace(_ new: ObjectIDSpace) { space.withLock { $0 = new } }
+  final func setObjectIDSpace(_ new: ObjectIDSpace) { space.withLock { $0 = new } }
 
   /// Called once the metadata is loaded and IDs can be created.
-  func noteLoaded() throws {}
+  func didLoad() throws {}
 
   /// Whether fetches are evaluated over all objects in memory instead of by the store.
-  var answersInMemory: Bool { false }
+  var evaluatesInMemory: Bool { false }
   /// Returns all objects of an entity and its subentities, if fetches are evaluated in memory.
   func allObjects(of entity: CompiledEntity) -> [NSManagedObjectID] { [] }
 }
@@ -177,20 +177,20 @@ public final class NSSaveChangesRequest: NSPersistentStoreRequest {
 }
 
 /// The errors of an incorrect custom store.
-enum IncrementalStoreError: LocalizedError, NumberedError {
+enum IncrementalStoreError: LocalizedError, CodedError {
   case noClass(String)
   case notOverridden(String, String)
   case noIdentifier(String)
-  case otherAnswer(String, asked: String)
-  case otherCount(String, asked: Int, given: Int)
-  case noPlace(String)
+  case unexpectedResult(String, asked: String)
+  case unexpectedCount(String, asked: Int, given: Int)
+  case missingURL(String)
   case notOpen(String)
 
   var number: Int {
     switch self {
     case .noClass: NSPersistentStoreInvalidTypeError
-    case .noIdentifier, .noPlace: NSPersistentStoreOpenError
-    case .notOverridden, .otherAnswer, .otherCount, .notOpen: NSPersistentStoreOperationError
+    case .noIdentifier, .missingURL: NSPersistentStoreOpenError
+    case .notOverridden, .unexpectedResult, .unexpectedCount, .notOpen: NSPersistentStoreOperationError
     }
   }
 
@@ -200,10 +200,10 @@ enum IncrementalStoreError: LocalizedError, NumberedError {
       "no subclass of NSIncrementalStore or NSAtomicStore is registered for the store type \(type)"
     case .notOverridden(let function, let type): "\(type) must implement \(function); override it"
     case .noIdentifier(let type): "loadMetadata() of \(type) has not set an identifier; set metadata with a string for NSStoreUUIDKey"
-    case .otherAnswer(let type, let asked): "\(type) returned something other than \(asked)"
-    case .otherCount(let type, let asked, let given): "\(type) was asked for \(asked) permanent IDs and returned \(given)"
+    case .unexpectedResult(let type, let asked): "\(type) returned something other than \(asked)"
+    case .unexpectedCount(let type, let asked, let given): "\(type) was asked for \(asked) permanent IDs and returned \(given)"
     case .notOpen(let type): "the store of the class \(type) is not open; add one of its type to the coordinator"
-    case .noPlace(let type): "the description of the store of the type \(type) has no URL; set one"
+    case .missingURL(let type): "the description of the store of the type \(type) has no URL; set one"
     }
   }
 }

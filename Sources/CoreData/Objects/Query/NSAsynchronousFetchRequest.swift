@@ -35,20 +35,20 @@ open class NSAsynchronousFetchResult<ResultType>: NSPersistentStoreAsynchronousR
 }
 
 /// An asynchronous fetch request of any result type.
-protocol BeginningFetch: NSPersistentStoreRequest {
+protocol StartableFetch: NSPersistentStoreRequest {
   func begin(in context: NSManagedObjectContext) throws -> NSPersistentStoreAsynchronousResult
 }
 
-extension NSAsynchronousFetchRequest: BeginningFetch {
+extension NSAsynchronousFetchRequest: StartableFetch {
   func begin(in context: NSManagedObjectContext) throws -> NSPersistentStoreAsynchronousResult {
     let progress = Progress(totalUnitCount: Int64(max(1, estimatedResultCount)))
     let result = NSAsynchronousFetchResult(self, context, progress)
     let specification = try fetchRequest.specification()
     let type = ResultType.self as? ManagedObject.Type ?? ManagedObject.self
     guard fetchRequest.resultType == .managedObjectResultType else {
-      let lent = Lent(value: (self, result))
+      let boxed = SendableBox(value: (self, result))
       context.perform {
-        let (request, result) = lent.value
+        let (request, result) = boxed.value
         request.end(result, Result { try context.results(of: request.fetchRequest) })
       }
       return result
@@ -70,10 +70,10 @@ extension NSAsynchronousFetchRequest: BeginningFetch {
         progress.completedUnitCount = Int64(report.completedCount)
       }
     }
-    let lent = Lent(value: (self, fetch, result))
+    let boxed = SendableBox(value: (self, fetch, result))
     // The task runs on the context's queue, and resumes there after the stores were read.
     Task.detached(executorPreference: context.work.executor) {
-      let (request, fetch, result) = lent.value
+      let (request, fetch, result) = boxed.value
       let found: Result<[ResultType], any Error>
       do {
         let objects = try await fetch.value(isolation: nil)

@@ -24,7 +24,7 @@ open class NSBatchDeleteRequest: NSPersistentStoreRequest {
 
   /// Creates a request that deletes the objects of a fetch. Later changes of the fetch request have no effect.
   public init<ResultType>(fetchRequest fetch: NSFetchRequest<ResultType>) {
-    fetchRequest = NSFetchRequest(sharing: FetchContents(fetch.question))
+    fetchRequest = NSFetchRequest(sharing: FetchContents(fetch.contents))
     objectIDs = nil
   }
 

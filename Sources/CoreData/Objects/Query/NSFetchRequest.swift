@@ -21,15 +21,15 @@ public struct NSFetchRequestResultType: OptionSet, Sendable {
 /// A request for objects of an entity: its predicate, sort order and limits.
 public final class NSFetchRequest<ResultType>: NSPersistentStoreRequest, NSCopying {
   /// The contents, which requests with other result types may share.
-  let question: FetchContents
+  let contents: FetchContents
 
   /// Creates a request without an entity.
-  public override init() { question = FetchContents() }
+  public override init() { contents = FetchContents() }
 
   /// Creates a request for all objects of an entity.
   public init(entityName: String) {
-    question = FetchContents()
-    question.entityName = entityName
+    contents = FetchContents()
+    contents.entityName = entityName
   }
 
   /// Creates a request with another result type that shares its contents with an existing request: a change to one changes both.
@@ -37,116 +37,116 @@ public final class NSFetchRequest<ResultType>: NSPersistentStoreRequest, NSCopyi
   /// It replaces casts such as `request as! NSFetchRequest<any NSFetchRequestResult>`, which Swift's generic classes do not support.
   ///
   /// - Parameter request: The other request.
-  public convenience init<Other>(_ request: NSFetchRequest<Other>) { self.init(sharing: request.question) }
+  public convenience init<Other>(_ request: NSFetchRequest<Other>) { self.init(sharing: request.contents) }
 
   /// Creates a request that shares contents with a request of another result type.
-  init(sharing question: FetchContents) { self.question = question }
+  init(sharing contents: FetchContents) { self.contents = contents }
 
   /// Creates a request to a custom store.
   convenience init(asking specification: FetchSpecification) { self.init(sharing: FetchContents(specification)) }
 
   /// Returns an independent copy of the request.
   public func copy(with zone: NSZone? = nil) -> Any {
-    NSFetchRequest(sharing: FetchContents(question))
+    NSFetchRequest(sharing: FetchContents(contents))
   }
 
   /// The stores to fetch from; nil for all.
   public override var affectedStores: [NSPersistentStore]? {
-    get { question.affectedStores }
-    set { question.affectedStores = newValue }
+    get { contents.affectedStores }
+    set { contents.affectedStores = newValue }
   }
 
   /// The entity's name.
-  public var entityName: String? { question.entityName }
+  public var entityName: String? { contents.entityName }
 
   /// The entity.
   public var entity: NSEntityDescription? {
-    get { question.entity ?? entityName.flatMap { name in UsedModels.all.lazy.compactMap { $0.entitiesByName[name] }.first } }
+    get { contents.entity ?? entityName.flatMap { name in UsedModels.all.lazy.compactMap { $0.entitiesByName[name] }.first } }
     set {
-      question.entity = newValue
-      question.entityName = newValue?.name
+      contents.entity = newValue
+      contents.entityName = newValue?.name
     }
   }
 
   /// The predicate; nil to match all objects.
   public var predicate: NSPredicate? {
-    get { question.predicate }
-    set { question.predicate = newValue }
+    get { contents.predicate }
+    set { contents.predicate = newValue }
   }
   /// The sort descriptors.
   public var sortDescriptors: [NSSortDescriptor]? {
-    get { question.sortDescriptors }
-    set { question.sortDescriptors = newValue }
+    get { contents.sortDescriptors }
+    set { contents.sortDescriptors = newValue }
   }
   /// The maximum number of results; 0 for no limit.
   public var fetchLimit: Int {
-    get { question.fetchLimit }
-    set { question.fetchLimit = newValue }
+    get { contents.fetchLimit }
+    set { contents.fetchLimit = newValue }
   }
   /// The number of results to skip.
   public var fetchOffset: Int {
-    get { question.fetchOffset }
-    set { question.fetchOffset = newValue }
+    get { contents.fetchOffset }
+    set { contents.fetchOffset = newValue }
   }
   /// The number of rows read at a time.
   public var fetchBatchSize: Int {
-    get { question.fetchBatchSize }
-    set { question.fetchBatchSize = newValue }
+    get { contents.fetchBatchSize }
+    set { contents.fetchBatchSize = newValue }
   }
   /// The type of the results.
   public var resultType: NSFetchRequestResultType {
-    get { question.resultType }
-    set { question.resultType = newValue }
+    get { contents.resultType }
+    set { contents.resultType = newValue }
   }
   /// Whether objects of subentities are included.
   public var includesSubentities: Bool {
-    get { question.includesSubentities }
-    set { question.includesSubentities = newValue }
+    get { contents.includesSubentities }
+    set { contents.includesSubentities = newValue }
   }
   /// Whether unsaved changes are included.
   public var includesPendingChanges: Bool {
-    get { question.includesPendingChanges }
-    set { question.includesPendingChanges = newValue }
+    get { contents.includesPendingChanges }
+    set { contents.includesPendingChanges = newValue }
   }
   /// Whether property values are read with the fetch.
   public var includesPropertyValues: Bool {
-    get { question.includesPropertyValues }
-    set { question.includesPropertyValues = newValue }
+    get { contents.includesPropertyValues }
+    set { contents.includesPropertyValues = newValue }
   }
   /// Whether objects are returned as faults.
   public var returnsObjectsAsFaults: Bool {
-    get { question.returnsObjectsAsFaults }
-    set { question.returnsObjectsAsFaults = newValue }
+    get { contents.returnsObjectsAsFaults }
+    set { contents.returnsObjectsAsFaults = newValue }
   }
   /// Whether registered objects are refreshed with the store's values.
   public var shouldRefreshRefetchedObjects: Bool {
-    get { question.shouldRefreshRefetchedObjects }
-    set { question.shouldRefreshRefetchedObjects = newValue }
+    get { contents.shouldRefreshRefetchedObjects }
+    set { contents.shouldRefreshRefetchedObjects = newValue }
   }
   /// The relationships to prefetch.
   public var relationshipKeyPathsForPrefetching: [String]? {
-    get { question.relationshipKeyPathsForPrefetching }
-    set { question.relationshipKeyPathsForPrefetching = newValue }
+    get { contents.relationshipKeyPathsForPrefetching }
+    set { contents.relationshipKeyPathsForPrefetching = newValue }
   }
   /// The properties of dictionary results: names, properties or expression descriptions.
   public var propertiesToFetch: [Any]? {
-    get { question.propertiesToFetch }
-    set { question.propertiesToFetch = newValue }
+    get { contents.propertiesToFetch }
+    set { contents.propertiesToFetch = newValue }
   }
   /// The properties by which dictionary results are grouped.
   public var propertiesToGroupBy: [Any]? {
-    get { question.propertiesToGroupBy }
-    set { question.propertiesToGroupBy = newValue }
+    get { contents.propertiesToGroupBy }
+    set { contents.propertiesToGroupBy = newValue }
   }
   /// The predicate for groups.
   public var havingPredicate: NSPredicate? {
-    get { question.havingPredicate }
-    set { question.havingPredicate = newValue }
+    get { contents.havingPredicate }
+    set { contents.havingPredicate = newValue }
   }
   /// Whether duplicate dictionaries are removed.
   public var returnsDistinctResults: Bool {
-    get { question.returnsDistinctResults }
-    set { question.returnsDistinctResults = newValue }
+    get { contents.returnsDistinctResults }
+    set { contents.returnsDistinctResults = newValue }
   }
 
   /// Executes the request with the current context. Call it within a block of ``NSManagedObjectContext/perform(_:)`` or
@@ -154,7 +154,7 @@ public final class NSFetchRequest<ResultType>: NSPersistentStoreRequest, NSCopyi
   ///
   /// - Throws: `NSError`, also outside of such a block.
   public func execute() throws -> [ResultType] {
-    guard let context = NSManagedObjectContext.atWork else { throw CoreDataError.make(FetchRequestError.noContext) }
+    guard let context = NSManagedObjectContext.executing else { throw CoreDataError.make(FetchRequestError.noContext) }
     return try context.results(of: self)
   }
 
@@ -162,7 +162,7 @@ public final class NSFetchRequest<ResultType>: NSPersistentStoreRequest, NSCopyi
   ///
   /// - Throws: An error of an invalid predicate format, and ``FetchRequestError``.
   package func specification() throws -> FetchSpecification {
-    var value = try question.specification()
+    var value = try contents.specification()
     value.affectedStores = storeIdentifiers
     return value
   }

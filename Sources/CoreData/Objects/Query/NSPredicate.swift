@@ -16,9 +16,9 @@ public class NSPredicate: NSObject, @unchecked Sendable {  // immutable
   /// but stores cannot evaluate it.
   public init(block: @escaping (Any?, [String: Any]?) -> Bool) {
     self.block = block
-    let lent = Lent(value: block)
+    let boxed = SendableBox(value: block)
     outcome = .success(
-      .block(BlockPredicate("NSPredicate(block:)") { lent.value(($0 as? EvaluatedValue).map(\.value) ?? $0, nil) }))
+      .block(BlockPredicate("NSPredicate(block:)") { boxed.value(($0 as? EvaluatedValue).map(\.value) ?? $0, nil) }))
   }
 
   convenience init(_ predicate: FetchPredicate) { self.init(.success(predicate)) }

@@ -24,12 +24,12 @@ open class NSFetchedResultsController<ResultType>: NSObject {
     cacheName name: String?
   ) {
     self.fetchRequest = fetchRequest
-    core = ResultsCore(fetchRequest.question, context, sectionNameKeyPath, name)
+    core = ResultsCore(fetchRequest.contents, context, sectionNameKeyPath, name)
   }
 
   /// Creates a controller for the same results with another result type.
   init(_ core: ResultsCore) {
-    fetchRequest = NSFetchRequest(sharing: core.question)
+    fetchRequest = NSFetchRequest(sharing: core.contents)
     self.core = core
   }
 
@@ -62,7 +62,7 @@ open class NSFetchedResultsController<ResultType>: NSObject {
   /// the context's pending error.
   open func object(at indexPath: IndexPath) -> ResultType {
     if let object = core.object(at: indexPath) as? ResultType { return object }
-    if let object = core.noObject(at: indexPath) as? ResultType { return object }
+    if let object = core.recordMissingObject(at: indexPath) as? ResultType { return object }
     // A result type that does not match the fetched class is a programming error, as on Apple's systems.
     preconditionFailure("the results of “\(fetchRequest.entityName ?? "")” are not objects of \(ResultType.self)")
   }

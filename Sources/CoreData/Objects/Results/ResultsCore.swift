@@ -6,7 +6,7 @@ import ObjectStore
 
 /// The implementation of a fetched results controller, independent of its result type.
 final class ResultsCore {
-  let question: FetchContents
+  let contents: FetchContents
   let context: NSManagedObjectContext
   let sectionNameKeyPath: String?
   let cacheName: String?
@@ -14,14 +14,14 @@ final class ResultsCore {
   private var specification: FetchSpecification?
   private var controller: FetchedResultsController<ManagedObject>?
   /// The first indexes of the sections before a change.
-  private var formerStarts: [Int] = []
+  private var previousStarts: [Int] = []
 
-  init(_ question: FetchContents, _ context: NSManagedObjectContext, _ sectionNameKeyPath: String?, _ cacheName: String?) {
-    (self.question, self.context, self.sectionNameKeyPath, self.cacheName) = (question, context, sectionNameKeyPath, cacheName)
+  init(_ contents: FetchContents, _ context: NSManagedObjectContext, _ sectionNameKeyPath: String?, _ cacheName: String?) {
+    (self.contents, self.context, self.sectionNameKeyPath, self.cacheName) = (contents, context, sectionNameKeyPath, cacheName)
   }
 
   func performFetch(_ stores: [String]?) throws {
-    var asked = try question.specification()
+    var asked = try contents.specification()
     asked.affectedStores = stores
     asked.resultType = .objects
     if asked != specification || controller == nil {
@@ -42,9 +42,9 @@ final class ResultsCore {
   func indexPath(of object: ManagedObject) -> IndexPath? { controller?.indexPath(of: object) }
 
   /// Returns an empty object in place of a missing one, and records an error in the context.
-  func noObject(at indexPath: IndexPath) -> ManagedObject? {
-    context.context.recordError(MissingResultError(entity: question.entityName ?? "", place: "\(Array(indexPath))"))
-    return question.entityName.flatMap { context.context.persistentStoreCoordinator.compiledModel.entity(named: $0) }.map {
+  func recordMissingObject(at indexPath: IndexPath) -> ManagedObject? {
+    context.context.recordError(MissingResultError(entity: contents.entityName ?? "", place: "\(Array(indexPath))"))
+    return contents.entityName.flatMap { context.context.persistentStoreCoordinator.compiledModel.entity(named: $0) }.map {
       context.context.makeEmptyObject(ofEntity: $0.number)
     }
   }
@@ -79,7 +79,7 @@ final class ResultsCore {
 extension ResultsCore: FetchedResultsControllerDelegate {
   func controllerWillChangeContent(_ controller: FetchedResultsController<ManagedObject>) {
     guard let delegate else { return }
-    formerStarts = starts
+    previousStarts = starts
     delegate.controllerWillChangeContent(shown)
   }
 
@@ -118,7 +118,7 @@ extension ResultsCore: FetchedResultsControllerDelegate {
 
   /// Returns a change as a difference of the positions among all results.
   private func difference(_ change: ResultsChange) -> CollectionDifference<NSManagedObjectID>? {
-    let (former, present) = (formerStarts, starts)
+    let (former, present) = (previousStarts, starts)
     func place(_ path: IndexPath, _ starts: [Int]) -> Int? { starts.indices.contains(path[0]) ? starts[path[0]] + path[1] : nil }
     var steps: [CollectionDifference<NSManagedObjectID>.Change] = []
     for item in change.removed {
