@@ -1,7 +1,7 @@
 import Foundation
 import XCTest
 
-@testable import ObjectModel
+@_spi(Generated) @testable import ObjectModel
 
 /// The properties of attribute types, and the effects of delete rules.
 final class AttributeTypeTraitsTests: XCTestCase {
