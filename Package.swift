@@ -160,7 +160,8 @@ let package = Package(
       name: "TypedClassesTests", dependencies: ["CipherData", "CipherDataEngine", "_AllocationCounter"], swiftSettings: strict,
       plugins: ["GenerateManagedObjects"]),
     .testTarget(
-      name: "UnusualClassesTests", dependencies: ["CipherData", "CipherDataEngine"], swiftSettings: strict, plugins: ["GenerateManagedObjects"]),
+      name: "UnusualClassesTests", dependencies: ["CipherData", "CipherDataEngine"], swiftSettings: strict,
+      plugins: ["GenerateManagedObjects"]),
 
     // Shared by tests. The specification is a product, so that stores outside this package can run it.
     .target(name: "_TestSupport", dependencies: ["ObjectModel"], path: "Tests/_TestSupport", swiftSettings: strict),

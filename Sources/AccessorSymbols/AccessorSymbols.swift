@@ -5,6 +5,5 @@
 //   Mangling     symbols of members and their types
 //   Scanning     declarations in Swift sources
 //   Resolution   resolving written types to those of modules
-//   Accessors    the accessors that a module needs
-//   Emission     generating Swift for them
+//   Accessors    the accessors that a module needs, and generating Swift for them
 //   Porting      changes that sources need to compile on Linux

@@ -112,7 +112,9 @@
       if expression.is(TernaryExprSyntax.self) {
         throw MacroError(at: expression, "a condition cannot contain ?:; combine two conditions with || and &&")
       }
-      if expression.is(AsExprSyntax.self) { throw MacroError(at: expression, "a condition cannot cast objects; fetch objects of that class") }
+      if expression.is(AsExprSyntax.self) {
+        throw MacroError(at: expression, "a condition cannot cast objects; fetch objects of that class")
+      }
       throw MacroError(at: expression, "a store cannot evaluate this; \(Self.advice)")
     }
 

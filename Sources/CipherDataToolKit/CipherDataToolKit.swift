@@ -3,21 +3,21 @@
 // The layers, from the bottom up:
 //
 //   Errors       errors and exit statuses
-//   Terminal     the terminal: messages, passphrases, progress, interruption
+//   Terminal     the process and the terminal: messages, passphrases, progress, interruption
 //   Input        bytes, lines and JSON input
 //   Values       stored values as text and JSON
-//   Output       tables, CSV and lines
-//   Drawing      models as pictures
-//   Debian       Debian's package lists
-//   Fetch        fetches: options, paths and results
+//   Output       tables, CSV and lines, and error messages
+//   Store        opening and creating stores, and the options for it
+//   Model        showing, checking, drawing and changing models, and generating code
+//   Fetch        fetches and batch changes: options, paths and results
 //   Export       object graphs as JSON lines
-//   Import       JSON lines and package lists as object graphs
-//   Store        creating stores
-//   Follow       live results
-//   History      the history as a table or lines
-//   Report       a store as an HTML page
+//   Debian       Debian's package lists
+//   Import       JSON lines, package lists and Core Data stores as object graphs
+//   Files        creating, copying, migrating and removing stores, and their keys
 //   Doctor       checks of the machine and of a store's environment
-//   Commands     the commands, one type each
+//   Report       a store as an HTML page
+//   History      the history as a table or lines
+//   Follow       live results
 //   Shell        the interactive shell
 //   Demo         the demonstration
 //   Manual       the manual page

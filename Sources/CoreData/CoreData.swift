@@ -2,12 +2,16 @@
 //
 // The layers, from the bottom up:
 //
-//   Basics         errors as NSError, and Foundation API that is missing on Linux
+//   Errors         errors as NSError, and their codes
+//   Concurrency    the queues of contexts, and waiting for asynchronous functions
+//   Foundation     Foundation API that is missing on Linux, and UndoManager
 //   Transforming   values of transformable attributes as bytes
 //   Stores         store types and options
-//   Objects        models, requests, objects, contexts, coordinators, stores, migrations, results, histories and notifications, which refer to each other
+//   Objects        models, requests, objects, contexts, coordinators, stores and histories, which refer to each other
+//   Results        fetched results controllers
 //   Container      a model with its stores and contexts
-//   Absent         API that does not exist here, with alternatives
+//   Migration      mapping models, migration managers and stages
+//   Unavailable    API that does not exist here, with alternatives
 
 // Core Data re-exports Foundation on Apple's systems.
 @_exported public import Foundation

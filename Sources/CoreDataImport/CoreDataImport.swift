@@ -2,9 +2,9 @@
 //
 // The layers, from the bottom up:
 //
-//   Basics       a recognized store, import options, and errors
-//   Source       the file: its tables and metadata
-//   Layout       the tables of Core Data and of the encrypted Core Data store
-//   Reading      rows, links and values
-//   Import       writing rows into a new store
-//   (the root)   opening and importing
+//   Errors    errors of imports
+//   Store     a recognized store, and import options
+//   Source    the file: its tables and metadata
+//   Layout    the tables of Core Data and of the encrypted Core Data store
+//   Reading   rows, links and values
+//   Import    opening a store of Core Data, and writing its rows into a new store

@@ -2,21 +2,21 @@
 //
 // The layers, from the bottom up:
 //
-//   Rows            access to stores and their rows
-//   Policies        merge policies
-//   Core            the context, its objects, and the parts of its state
-//   Object          properties: by key, typed, composite, transformable
+//   Context         the context and its parts, the table of contexts, and deferred errors
+//   Rows            access to the rows of stores, query generations and parent contexts
+//   Objects         managed objects: their values, access by key, identity, and the registry of a context
+//   Classes         classes of objects: generated, or declaring their entities
 //   Relationships   to-one and to-many relationships and their inverses
-//   Faulting        loading rows and members
-//   Context         finding, inserting, updating and deleting objects; events; batch requests; merging
-//   Entities        entities declared by classes
-//   Foundation      Foundation's predicates and sort descriptors
-//   Fetching        fetches of all kinds, including unsaved changes
-//   Saving          delete rules, validation, conflicts, and the steps of a save
-//   Observation     observing single objects, with Observation and as sequences
+//   Faulting        loading rows and members, and reading ahead
+//   Undo            recording changes, undo and redo
+//   Changes         inserting and deleting objects, unsaved changes, delete rules, events and notifications
+//   Fetching        predicates and fetches of all kinds, including unsaved changes
+//   Validation      validating objects before a save
+//   Merging         merge policies, conflicts, and changes made in other contexts and processes
+//   Saving          saves, automatic saves and batch requests
 //   Nesting         contexts with a parent context
+//   Observation     observing single objects, with Observation and as sequences
 //   Results         live results and their changes
-//   Undo            undo and redo
 //   Snapshots       values of objects that can be sent and applied
 //   Migration       migration in code and in stages
 //   Container       models with their stores and contexts; context actors

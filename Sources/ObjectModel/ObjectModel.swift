@@ -6,8 +6,7 @@
 //   Values        attribute types and stored values
 //   Description   models, entities and properties as declared
 //   ModelFile     model files and their versions
-//   Derivation    expressions of derived attributes
-//   Validation    rules for models and values
+//   Validation    rules for models and values, and warnings
 //   Compiled      valid models with numbered entities and properties, and version hashes
 //   Conversion    conversion between an application's values and stored values
 //   Identity      object identifiers

@@ -4,11 +4,10 @@
 //
 //   Predicate    predicates and expressions as values
 //   Text         folding, matching and searching text
-//   Values       comparing and casting values
 //   Request      fetch requests as values
 //   Format       parsing and printing predicates
 //   Resolved     predicates and requests with a model's numbers instead of names
-//   Evaluation   in-memory evaluation of resolved predicates
+//   Evaluation   comparing values, and in-memory evaluation of resolved predicates
 //   Resolution   resolving names to numbers of a model
 //   Filtering    evaluating predicates on objects and dictionaries
 //   Coding       encoding and decoding predicates and requests

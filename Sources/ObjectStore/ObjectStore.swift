@@ -3,14 +3,16 @@
 // The layers, from the bottom up:
 //
 //   Rows          row images, large values, and errors about rows
-//   Requests      requests for single objects, such as saves, and their context
-//   Batch         batch requests and their results
-//   History       records of transactions
-//   Contract      what a store must implement
-//   Evaluation    in-memory evaluation of requests for stores without their own
-//   Derivation    derived attributes of such stores
+//   Requests      requests to stores, their context and their results
+//   Stores        what a store must implement; descriptions of stores
+//   RowCache      the cache of rows that the contexts of a store share
+//   Coordinator   the open stores of a model
+//   Changes       change sets: what a commit changed, and its publication to observers
+//   History       the history of transactions: recording, reading, observing; commits of other processes
+//   Generations   query generations: pinned states of stores
+//   Execution     executing fetches and saves, and evaluating fetches in memory
+//   Batch         batch requests: values, results, and evaluation in memory
+//   Derivation    derived attributes of stores that do not compute their own
 //   InMemory      the in-memory store
-//   Coordinator   open stores of a model, row caches, and published changes
-//   Histories     reading the history, and commits of other processes
 //   Files         copying, replacing and removing stores through the coordinator
 //   Migration     migrating stores through the coordinator

@@ -2,10 +2,10 @@
 //
 // The layers, from the bottom up:
 //
-//   Library        the linked library and its features; result codes; quoting
-//   Files          database files through SQLite's own descriptors: handles, locks, the guard against pages of zeros
+//   Library        the linked library and its features; quoting
+//   Files          database files through SQLite's own descriptors: handles, locks, the guard against pages of zeros; errors
 //   Statements     prepared statements
-//   Connection     a keyed handle: settings, functions, transactions
+//   Connection     a keyed handle: opening, settings, functions, transactions
 //   Pool           one writer and several readers
 //   Verification   finding damage before it is read
 //   Copies         new databases: empty, or copied from another

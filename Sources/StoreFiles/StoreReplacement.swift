@@ -1,5 +1,5 @@
 import Foundation
-import StoreKeys
+package import StoreKeys
 
 /// Replaces a store with a copy of another one: the database, the key file, and the files of large values change together.
 ///
@@ -133,4 +133,16 @@ package enum StoreReplacement {
   }
 
   private static func system(_ path: String) -> StoreAccessError { .system(errno, path: path, operation: .replace) }
+}
+
+/// Locks database files exclusively. A lock lasts as long as the object that `take` returns.
+///
+/// SQLite owns the locks, and this module does not use SQLite, so the caller provides the implementation.
+package struct DatabaseLocking: Sendable {
+  let take: @Sendable (_ path: String, _ operation: StoreAccessError.Operation) throws -> AnyObject?
+
+  /// - Parameter take: Returns `nil` if there is no database; throws `.busy` if it is open anywhere.
+  package init(_ take: @escaping @Sendable (_ path: String, _ operation: StoreAccessError.Operation) throws -> AnyObject?) {
+    self.take = take
+  }
 }

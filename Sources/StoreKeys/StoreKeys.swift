@@ -2,7 +2,8 @@
 //
 // The layers, from the bottom up:
 //
-//   Basics         the error type of keys, files and connections; the page formats
+//   Format         the page formats of databases
+//   Errors         the error type of keys, files and connections
 //   Cryptography   calls of libcrypto; memory for secrets
 //   Pages          a database's key, and its pages without SQLite
 //   KeyFile        the key file: slots, limits of their key derivation work, recovery keys

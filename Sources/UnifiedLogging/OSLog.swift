@@ -1,6 +1,49 @@
 public import Foundation
 package import Logging
 
+/// A logger for one part of an application.
+///
+/// ```swift
+/// let logger = Logger(subsystem: "org.example.library", category: "storage")
+/// logger.info("saved \(count) books")
+/// logger.error("\(title, privacy: .private(mask: .hash)) was not saved: \(error.localizedDescription, privacy: .public)")
+/// ```
+///
+/// Numbers are shown, and strings and objects are `<private>`, unless the message specifies otherwise. Messages go to swift-log: the
+/// subsystem is the label of a logger, and the category is in its metadata under `category`. The log handler that the application passes to
+/// `LoggingSystem.bootstrap` determines which messages are written and where.
+public struct Logger: Sendable {
+  private let log: OSLog
+
+  /// Creates a logger for messages without a subsystem.
+  public init() { log = .default }
+  /// Creates a logger with a log object.
+  public init(_ logObj: OSLog) { log = logObj }
+  /// Creates a logger for a subsystem and a category.
+  public init(subsystem: String, category: String) { log = OSLog(subsystem: subsystem, category: category) }
+
+  /// Writes a message at the default level.
+  public func log(_ message: OSLogMessage) { log.write(.notice) { message.text } }
+  /// Writes a message at a level.
+  public func log(level: OSLogType, _ message: OSLogMessage) { log.write(level.level) { message.text } }
+  /// Writes a trace message.
+  public func trace(_ message: OSLogMessage) { log.write(.trace) { message.text } }
+  /// Writes a debug message.
+  public func debug(_ message: OSLogMessage) { log.write(.debug) { message.text } }
+  /// Writes an informational message.
+  public func info(_ message: OSLogMessage) { log.write(.info) { message.text } }
+  /// Writes a message at the default level.
+  public func notice(_ message: OSLogMessage) { log.write(.notice) { message.text } }
+  /// Writes a warning.
+  public func warning(_ message: OSLogMessage) { log.write(.warning) { message.text } }
+  /// Writes an error.
+  public func error(_ message: OSLogMessage) { log.write(.error) { message.text } }
+  /// Writes a critical error, which requires immediate attention.
+  public func critical(_ message: OSLogMessage) { log.write(.critical) { message.text } }
+  /// Writes a fault: an error that affects more than the process, or a bug.
+  public func fault(_ message: OSLogMessage) { log.write(.critical) { message.text } }
+}
+
 /// A log object for one part of an application.
 ///
 /// ```swift
@@ -120,3 +163,33 @@ public func os_log(_ message: OSLogMessage) { OSLog.default.write(OSLogType.defa
 ///   - message: The message.
 @_disfavoredOverload
 public func os_log(_ logLevel: OSLogType, log: OSLog = .default, _ message: OSLogMessage) { log.write(logLevel.level) { message.text } }
+
+/// The level of a message.
+public struct OSLogType: RawRepresentable, Hashable, Sendable {
+  /// The raw value of the level on Apple's systems.
+  public let rawValue: UInt8
+
+  /// Creates a level from its raw value.
+  public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+  /// A message that should be kept: swift-log's `notice`.
+  public static let `default` = OSLogType(rawValue: 0x00)
+  /// A helpful but not essential message.
+  public static let info = OSLogType(rawValue: 0x01)
+  /// A message for development.
+  public static let debug = OSLogType(rawValue: 0x02)
+  /// An error in the process.
+  public static let error = OSLogType(rawValue: 0x10)
+  /// An error that affects more than the process, or a bug: swift-log's `critical`.
+  public static let fault = OSLogType(rawValue: 0x11)
+
+  var level: Logging.Logger.Level {
+    switch self {
+    case .debug: .debug
+    case .info: .info
+    case .error: .error
+    case .fault: .critical
+    default: .notice
+    }
+  }
+}

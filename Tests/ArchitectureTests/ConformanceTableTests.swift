@@ -18,7 +18,7 @@ final class ConformanceTableTests: XCTestCase {
   }
 
   func testEveryOptionOfCoreDataHasARowWithATest() throws {
-    let options = try Repository.text("Sources/ObjectStore/Contract/CoreDataOption.swift").split(separator: "\"").filter {
+    let options = try Repository.text("Sources/ObjectStore/Coordinator/CoreDataOption.swift").split(separator: "\"").filter {
       $0.hasPrefix("NS")
     }
     XCTAssertEqual(options.count, 25)

@@ -4,7 +4,7 @@ import XCTest
 /// Compares the table of Core Data's symbols (Documentation/CoreDataSources.md) with the declarations of the CoreData module.
 final class CoreDataTableTests: XCTestCase {
   private static let page = "Documentation/CoreDataSources.md"
-  private static let absentFolder = "Sources/CoreData/Absent"
+  private static let absentFolder = "Sources/CoreData/Unavailable"
   /// The superclasses and other names of the types that correspond to classes of Core Data.
   private static let others = [
     "NSManagedObject": ["ManagedObject"], "NSSnapshotEventType": ["SnapshotEvents"],

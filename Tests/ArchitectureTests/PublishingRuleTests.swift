@@ -5,10 +5,10 @@ import XCTest
 final class PublishingRuleTests: XCTestCase {
   /// The files that make stores write, with the call by which each publishes the change.
   private static let writers: [String: String] = [
-    "Sources/ObjectStore/Coordinator/PersistentStoreCoordinator+Requests.swift": "publish",
-    "Sources/ObjectStore/Coordinator/PersistentStore+Publishing.swift": "notify",
-    "Sources/ObjectStore/Coordinator/PersistentStoreCoordinator+Batch.swift": "publish",
-    "Sources/ObjectStore/Coordinator/BatchChunkWriter.swift": "publishes",
+    "Sources/ObjectStore/Execution/PersistentStoreCoordinator+Requests.swift": "publish",
+    "Sources/ObjectStore/Changes/PersistentStore+Publishing.swift": "notify",
+    "Sources/ObjectStore/Batch/PersistentStoreCoordinator+Batch.swift": "publish",
+    "Sources/ObjectStore/Batch/BatchInsertQueue.swift": "publishes",
   ]
   /// Files that fill a store before a coordinator has it.
   private static let exempt: Set<String> = [

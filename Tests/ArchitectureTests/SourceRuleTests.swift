@@ -8,23 +8,20 @@ final class SourceRuleTests: XCTestCase {
 
   /// The code that every property read, every fetched row and every change runs. It must not box values.
   private static let hotPaths = [
-    "Sources/ObjectContext/Context/ManagedObjectContext+Changes.swift",
-    "Sources/ObjectContext/Core/FaultGroups.swift",
-    "Sources/ObjectContext/Core/FetchGroup.swift",
-    "Sources/ObjectContext/Core/IdentityMap.swift",
-    "Sources/ObjectContext/Core/MembershipTracker.swift",
-    "Sources/ObjectContext/Core/ObjectRegistry.swift",
-    "Sources/ObjectContext/Core/Overlay.swift",
-    "Sources/ObjectContext/Core/PermanentIDTable.swift",
-    "Sources/ObjectContext/Core/OrderedReferenceSet.swift",
-    "Sources/ObjectContext/Core/ToManyState.swift",
-    "Sources/ObjectContext/Core/UnitOfWork.swift",
+    "Sources/ObjectContext/Changes/ManagedObjectContext+Changes.swift",
+    "Sources/ObjectContext/Objects/IdentityMap.swift",
+    "Sources/ObjectContext/Objects/ObjectRegistry.swift",
+    "Sources/ObjectContext/Objects/Overlay.swift",
+    "Sources/ObjectContext/Objects/OrderedReferenceSet.swift",
+    "Sources/ObjectContext/Objects/ToManyState.swift",
+    "Sources/ObjectContext/Changes/UnitOfWork.swift",
     "Sources/ObjectContext/Faulting/",
-    "Sources/ObjectContext/Object/ManagedObject+Slots.swift",
-    "Sources/ObjectContext/Object/ManagedObject+TypedValues.swift",
-    "Sources/ObjectContext/Object/StoredAttributeValue.swift",
+    "Sources/ObjectContext/Objects/ManagedObject+Slots.swift",
+    "Sources/ObjectContext/Objects/ManagedObject+TypedValues.swift",
+    "Sources/ObjectContext/Objects/StoredAttributeValue.swift",
+    "Sources/ObjectContext/Undo/ContextUndoManager+Recording.swift",
     "Sources/ObjectContext/Relationships/",
-    "Sources/ObjectContext/Saving/DeletePropagation.swift",
+    "Sources/ObjectContext/Changes/DeletePropagation.swift",
     "Sources/ObjectContext/Saving/ManagedObjectContext+Save.swift",
     "Sources/ObjectContext/Saving/SaveRequestBuilder.swift",
     "Sources/ObjectContext/Saving/SaveSession",
@@ -32,11 +29,20 @@ final class SourceRuleTests: XCTestCase {
     "Sources/ObjectModel/Identity/",
     "Sources/ObjectModel/Values/Slot.swift",
     "Sources/ObjectQuery/Evaluation/",
-    "Sources/ObjectStore/Contract/",
+    "Sources/ObjectStore/Batch/BatchInsertQueue.swift",
+    "Sources/ObjectStore/Batch/BatchResult.swift",
+    "Sources/ObjectStore/Batch/PersistentStoreCoordinator+Batch.swift",
+    "Sources/ObjectStore/Changes/",
     "Sources/ObjectStore/Coordinator/",
+    "Sources/ObjectStore/Execution/",
+    "Sources/ObjectStore/Generations/",
+    "Sources/ObjectStore/History/HistoryStore.swift",
+    "Sources/ObjectStore/History/RemoteStoreChange.swift",
     "Sources/ObjectStore/InMemory/",
     "Sources/ObjectStore/Requests/",
+    "Sources/ObjectStore/RowCache/",
     "Sources/ObjectStore/Rows/",
+    "Sources/ObjectStore/Stores/",
     "Sources/SQLCipherConnection/",
     "Sources/SQLCipherStore/",
     "Sources/StoreFiles/",
@@ -101,7 +107,7 @@ final class SourceRuleTests: XCTestCase {
 
   /// Errors whose messages are made from a reason, each with the files that make them.
   private static let errorsWithReasons = [
-    ("StoreError(", "Sources/ObjectStore/Rows/StoreError"), ("CoreDataImportError(", "Sources/CoreDataImport/Basics/CoreDataImportError"),
+    ("StoreError(", "Sources/ObjectStore/Rows/StoreError"), ("CoreDataImportError(", "Sources/CoreDataImport/Errors/CoreDataImportError"),
   ]
 
   /// An argument after the first one of an error's initializer must have a label. An unlabeled one is a message, which must be a `Reason`.
@@ -125,7 +131,7 @@ final class SourceRuleTests: XCTestCase {
   /// text.
   func testMessagesOfStoreAccessErrorsAreBuiltInOnePlace() {
     var count = 0
-    for (file, text) in Repository.sources where file.hasPrefix("Sources/") && !file.hasPrefix("Sources/StoreKeys/Basics/StoreAccessError")
+    for (file, text) in Repository.sources where file.hasPrefix("Sources/") && !file.hasPrefix("Sources/StoreKeys/Errors/StoreAccessError")
     {
       for call in text.code.joined(separator: "\n").components(separatedBy: "StoreAccessError(").dropFirst() {
         count += 1

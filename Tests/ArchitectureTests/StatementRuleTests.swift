@@ -14,13 +14,13 @@ final class StatementRuleTests: XCTestCase {
   /// The files with statements on tables, each for one kind of table.
   private static let owners = [
     "Schema/EntityStatements.swift", "Schema/EntityStatements+Batch.swift", "Schema/EntityStatements+Definition.swift",
-    "Schema/EntityStatements+Migration.swift", "Schema/JoinStatements.swift", "Schema/BookkeepingStatements.swift",
-    "Schema/HistoryStatements.swift", "Schema/BatchTable.swift", "Schema/FullTextIndex.swift", "Schema/SchemaAuxiliary.swift",
+    "Schema/JoinStatements.swift", "Schema/BookkeepingStatements.swift", "Schema/HistoryStatements.swift", "Schema/FullTextIndex.swift",
+    "Schema/SchemaAuxiliary.swift",
   ]
   /// The files that translate requests and derived attributes to SQL, which only reads; the SQL fragment that is checked for this; and
   /// compound queries.
   private static let generators = [
-    "Queries/", "Derivation/StoreDerivation+Values.swift", "Basics/SQLFragment.swift", "Basics/CompoundSelect.swift",
+    "Queries/", "Derivation/StoreDerivation+Values.swift", "SQL/SQLFragment.swift",
   ]
 
   /// Words of lines that read, write or create tables. The events of triggers (`INSERT`, `UPDATE OF`) are not statements.

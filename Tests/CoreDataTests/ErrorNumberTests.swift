@@ -28,7 +28,7 @@ final class ErrorNumberTests: XCTestCase {
   // MARK: The table
 
   func testTableListsEveryErrorCode() throws {
-    let declared = try Self.text("Sources/CoreData/Basics/ErrorCodes.swift").matches(of: /public var (NS\w+): Int \{ ([\d_]+) \}/)
+    let declared = try Self.text("Sources/CoreData/Errors/ErrorCodes.swift").matches(of: /public var (NS\w+): Int \{ ([\d_]+) \}/)
       .map { "\($0.2.replacing("_", with: "")) \($0.1)" }
     XCTAssertGreaterThan(declared.count, 40)
     XCTAssertEqual(try Self.rows().filter { !$0.name.isEmpty }.map { "\($0.number) \($0.name)" }, declared)

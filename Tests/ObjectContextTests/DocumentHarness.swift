@@ -31,7 +31,8 @@ extension ManagedDocument {
     return document
   }
 
-  static func created(_ url: URL, clock: some Clock<Duration> = ManualClock(), observesOthers: Bool = true) async throws -> ManagedDocument {
+  static func created(_ url: URL, clock: some Clock<Duration> = ManualClock(), observesOthers: Bool = true) async throws -> ManagedDocument
+  {
     let document = try library(url, clock: clock, observesOthers: observesOthers)
     try await document.save(to: url, for: .creating)
     return document

@@ -213,7 +213,7 @@ public final class JSONFileStore: IncrementalStore {
     do {
       return try JSONDecoder().decode(JSONDocument.self, from: Data(contentsOf: url))
     } catch {
-      throw StoreError(.notAStore, "The file is no JSON file store.", operation: .open, path: url.path, underlying: error)
+      throw StoreError(.notAStore, "The file is not a JSON file store.", operation: .open, path: url.path, underlying: error)
     }
   }
 

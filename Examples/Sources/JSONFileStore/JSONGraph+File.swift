@@ -51,7 +51,7 @@ extension JSONGraph {
   }
 
   private func corrupt(_ name: String) -> StoreError {
-    StoreError(.storeCorrupt, "The file speaks of “\(name)”, which the model does not have.", operation: .open)
+    StoreError(.storeCorrupt, "The file contains “\(name)”, which is not in the model.", operation: .open)
   }
 
   private func reference(_ reference: JSONDocument.Reference) throws -> ObjectReference {

@@ -66,7 +66,7 @@ extension JSONGraph {
       let entity = model.entities[row.entityNumber]
       if entity.isAbstract { throw StoreError(.invalidRequest, "“\(entity.name)” is abstract and has no objects.", operation: .save) }
       if !entityNumbers.contains(entity.number) {
-        throw StoreError(.entityNotInStore, "The store does not hold “\(entity.name)”.", operation: .save)
+        throw StoreError(.entityNotInStore, "The store does not contain “\(entity.name)”.", operation: .save)
       }
       if rows[row.reference] != nil { throw StoreError(.invalidRequest, "A new object's key is in use.", operation: .save) }
     }

@@ -94,7 +94,8 @@
       let marks = Self.marks(of: variable)
       guard let (mark, attribute) = marks.first else { return nil }
       if marks.count > 1 {
-        throw MacroError(at: marks[1].attribute, "a property is either an attribute, a relationship or a fetched property: remove one macro")
+        throw MacroError(
+          at: marks[1].attribute, "a property is either an attribute, a relationship or a fetched property: remove one macro")
       }
       for modifier in variable.modifiers where ["static", "class", "lazy", "weak", "unowned"].contains(modifier.name.text) {
         throw MacroError(at: modifier, "a property of the model must be a plain instance 'var': remove '\(modifier.name.text)'")
@@ -210,7 +211,9 @@
     // MARK: Rules
 
     private func checkInitial(at value: ExprSyntax) throws {
-      if options.contains("derived") { throw MacroError(at: value, "a derived attribute cannot have an initial value: the store computes it") }
+      if options.contains("derived") {
+        throw MacroError(at: value, "a derived attribute cannot have an initial value: the store computes it")
+      }
       switch kind {
       case .value, .transformed: break
       case .untyped: throw MacroError(at: value, "an attribute of any type cannot have an initial value: remove it")

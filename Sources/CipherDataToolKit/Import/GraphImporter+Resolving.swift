@@ -197,3 +197,15 @@ extension GraphImporter {
     summary.deleted += 1
   }
 }
+
+// MARK: - Keys of imported objects
+
+extension IdentityTable {
+  /// Returns the key from an input object's attributes. Constraints with relationships are ignored.
+  package func attributeKey(of object: ImportObject) -> IdentityKey? {
+    for constraint in constraints(of: object.entity) where !constraint.hasRelationships {
+      if let key = IdentityKey(constraint, value: object.value) { return key }
+    }
+    return nil
+  }
+}

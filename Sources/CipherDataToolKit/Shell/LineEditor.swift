@@ -1,6 +1,37 @@
 import CLibedit
 import Foundation
 
+/// The next input of the shell.
+enum ShellLine: Sendable, Hashable {
+  /// A line without its terminator.
+  case text(String)
+  /// A line that the user canceled.
+  case abandoned
+  /// The end of input.
+  case end
+}
+
+/// A source of lines: a terminal, a file, or a pipe.
+protocol LineInput: AnyObject {
+  /// Waits for the next line.
+  ///
+  /// - Parameter prompt: The prompt to display on a terminal.
+  func next(prompt: String) throws -> ShellLine
+  /// Adds a line to the history.
+  func remember(_ line: String)
+}
+
+/// Lines of a file or a pipe.
+final class PlainLineInput: LineInput {
+  private let reader: LineReader
+
+  init(_ source: ByteSource) { reader = LineReader(source, longestLine: 1 << 20) }
+
+  func next(prompt: String) throws -> ShellLine { try reader.next { .text(String(decoding: $0, as: UTF8.self)) } ?? .end }
+
+  func remember(_ line: String) {}
+}
+
 /// A line editor on the terminal with history and completion, based on the system's libedit. It is not thread-safe.
 final class LineEditor: LineInput {
   /// Completes the text before the cursor when the user presses Tab.
@@ -123,5 +154,47 @@ extension String {
     var text = self
     while let last = text.last, last.isNewline { text.removeLast() }
     return text
+  }
+}
+
+/// A history file of shell input, which only its owner can read. The file contains plaintext. Without a file, which is the default, the
+/// history ends with the process.
+final class ShellHistory {
+  private static let longest = 1000
+  private let descriptor: Int32
+  /// The lines of earlier sessions, oldest first.
+  let lines: [String]
+
+  /// Opens or creates a file, and makes it inaccessible to other users.
+  ///
+  /// - Throws: ``ToolError`` with ``ExitStatus/cannotCreate``.
+  init(path: String) throws {
+    descriptor = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
+    guard descriptor >= 0 else { throw ToolError(.cannotCreate, "Cannot open the history \(path): \(String(cString: strerror(errno))).") }
+    var status = stat()
+    guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, fchmod(descriptor, 0o600) == 0 else {
+      close(descriptor)
+      throw ToolError(.cannotCreate, "Cannot use \(path) as history: it is not a file of this user.")
+    }
+    let reader = LineReader(ByteSource(descriptor: descriptor, name: path), longestLine: 1 << 20)
+    var lines: [String] = []
+    do {
+      while let line = try reader.next({ String(decoding: $0, as: UTF8.self) }) { lines.append(line) }
+    } catch {
+      close(descriptor)
+      throw error
+    }
+    self.lines = lines.suffix(Self.longest)
+    // The file is truncated once it has twice the maximum number of lines.
+    if lines.count >= 2 * Self.longest, ftruncate(descriptor, 0) == 0 { self.lines.forEach(append) }
+  }
+
+  deinit { close(descriptor) }
+
+  /// Appends a line.
+  func append(_ line: String) {
+    var bytes = Array(line.utf8)
+    bytes.append(0x0A)
+    bytes.withUnsafeBytes { _ = write(descriptor, $0.baseAddress, $0.count) }
   }
 }

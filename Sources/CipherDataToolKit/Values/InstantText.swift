@@ -1,3 +1,5 @@
+import Foundation
+
 /// Formatting and parsing of instants as ISO 8601 texts in UTC, such as `2024-02-29T12:30:00.5Z`, in the proleptic Gregorian calendar.
 ///
 /// A text has as many fractional digits as necessary to restore the same number. Years beyond 9999 have a sign and at least six digits.
@@ -159,5 +161,21 @@ extension Int64 {
   fileprivate func quotientAndRemainder(floorDividingBy divisor: Int64) -> (Int64, Int64) {
     let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
     return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
+  }
+}
+
+/// Formatting of numbers with units.
+package enum InfoText {
+  /// Returns a number of bytes with a unit.
+  package static func bytes(_ count: Int) -> String {
+    guard count >= 10_000 else { return "\(count) bytes" }
+    let units = ["kB", "MB", "GB", "TB"]
+    var value = Double(count) / 1000
+    var unit = 0
+    while value >= 999.95, unit < units.count - 1 {
+      value /= 1000
+      unit += 1
+    }
+    return String(format: "%.1f", value) + " " + units[unit]
   }
 }

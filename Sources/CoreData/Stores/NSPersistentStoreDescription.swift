@@ -233,3 +233,41 @@ enum DefaultEncryptionKey {
     set { stored.withLock { $0 = newValue } }
   }
 }
+
+/// The option for the maximum time to wait for other writers, in seconds.
+public let NSPersistentStoreTimeoutOption = "NSPersistentStoreTimeoutOption"
+/// The option for the maximum number of concurrent readers of a store.
+public let NSPersistentStoreConnectionPoolMaxSizeKey = "NSPersistentStoreConnectionPoolMaxSizeKey"
+/// The option for the system's file protection. Files are encrypted regardless of its value.
+public let NSPersistentStoreFileProtectionKey = "NSPersistentStoreFileProtectionKey"
+/// The option to defer tasks of a migration until ``NSPersistentStoreCoordinator/finishDeferredLightweightMigration()``.
+public let NSPersistentStoreDeferredLightweightMigrationOptionKey =
+  "NSPersistentStoreDeferredLightweightMigrationOptionKey"
+
+/// Sets an option of a description.
+///
+/// - Returns: Whether the option is one of those declared here.
+func setStoreOption(
+  _ option: NSObject, _ key: String, in description: inout PersistentStoreDescription
+) -> Bool {
+  let number = option as? NSNumber
+  switch key {
+  case NSPersistentStoreTimeoutOption:
+    if let number { description.busyTimeout = number.doubleValue }
+  case NSPersistentStoreConnectionPoolMaxSizeKey:
+    if let number { description.maximumReaderCount = max(1, number.intValue) }
+  case NSPersistentStoreDeferredLightweightMigrationOptionKey:
+    description.defersLightweightMigration = number?.boolValue ?? true
+  case NSPersistentStoreFileProtectionKey: break
+  default: return false
+  }
+  return true
+}
+
+// The names of store types that are recognized but never opened, since they are not encrypted.
+
+/// The type of XML stores, which are not supported: opening one fails with an error that says so.
+///
+/// It is deprecated instead of unavailable because sources use it to distinguish store types.
+@available(*, deprecated, message: "there are no XML stores, since everything that is written is encrypted; use NSSQLiteStoreType")
+public var NSXMLStoreType: String { "XML" }

@@ -1,5 +1,5 @@
 import Dispatch
-import Foundation
+package import Foundation
 import ObjectStore
 import SQLCipherConnection
 import SQLCipherStore
@@ -83,5 +83,63 @@ extension StoreError.Reason {
 
   static var encryptedOrNoStore: Self {
     Self(.keyRequired, "The file is not a plain SQLite database: it is encrypted and no key was given, or it is not a store.")
+  }
+}
+
+/// The metadata of a store: its UUID and model version identifiers. They are optional, so unreadable metadata is not an error.
+struct SourceMetadata {
+  private(set) var identifier: String?
+  private(set) var versionIdentifiers: Set<String> = []
+
+  init(_ connection: Connection, layout: CoreDataStore.Layout) throws {
+    // The encrypted Core Data store contains a keyed archive, which is not decoded.
+    guard layout == .coreData else { return }
+    let statement = try connection.statement(sql: "SELECT Z_UUID, Z_PLIST FROM Z_METADATA LIMIT 1")
+    defer { statement.reset() }
+    guard try statement.step() else { return }
+    identifier = statement.optionalText(0)
+    versionIdentifiers = CoreDataStore.versionIdentifiers(inPropertyList: statement.data(1))
+  }
+}
+
+extension CoreDataStore {
+  /// Returns the version identifiers of a store's model; empty if there are 4 MiB or more, or the bytes are not a property list with
+  /// version identifiers.
+  package static func versionIdentifiers(inPropertyList bytes: Data) -> Set<String> {
+    // Property lists of models are smaller. A malicious one must not be expanded.
+    guard bytes.count < 4 << 20, BinaryPropertyList.isHarmless(bytes),
+      let list = try? PropertyListSerialization.propertyList(from: bytes, format: nil) as? [String: Any],
+      let identifiers = list["NSStoreModelVersionIdentifiers"] as? [String]
+    else { return [] }
+    return Set(identifiers.filter { !$0.isEmpty })
+  }
+}
+
+/// Validates the object types in a binary property list before Foundation parses it. Foundation crashes on sets and on the references of
+/// keyed archives, which no metadata contains.
+enum BinaryPropertyList {
+  private static let magic = Data("bplist".utf8)
+  private static let trailerSize = 32
+  /// The object types by the upper half of their first byte: null and booleans, integers, reals, dates, data, two kinds of strings, arrays,
+  /// dictionaries.
+  private static let known: Set<UInt8> = [0x0, 0x1, 0x2, 0x3, 0x4, 0x5, 0x6, 0xA, 0xD]
+
+  /// Returns whether the bytes are another form of property list, or contain known object types only.
+  static func isHarmless(_ list: Data) -> Bool {
+    let bytes = [UInt8](list)
+    guard bytes.starts(with: magic) else { return true }
+    guard bytes.count >= magic.count + trailerSize else { return false }
+    let trailer = bytes.count - trailerSize
+    func number(_ start: Int, _ size: Int) -> UInt64 { bytes[start..<start + size].reduce(0) { $0 << 8 | UInt64($1) } }
+    let offsetSize = Int(bytes[trailer + 6])
+    let (count, table) = (number(trailer + 8, 8), number(trailer + 24, 8))
+    guard (1...8).contains(offsetSize), table < UInt64(trailer), count <= (UInt64(trailer) - table) / UInt64(offsetSize) else {
+      return false
+    }
+    for index in 0..<Int(count) {
+      let offset = number(Int(table) + index * offsetSize, offsetSize)
+      guard offset < table, known.contains(bytes[Int(offset)] >> 4) else { return false }
+    }
+    return true
   }
 }

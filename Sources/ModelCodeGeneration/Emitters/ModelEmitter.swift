@@ -1,3 +1,4 @@
+import Foundation
 import ObjectModel
 
 /// Generates the source of an enumeration that contains a model and the classes of its entities.
@@ -323,4 +324,109 @@ struct ModelEmitter {
 
 extension SwiftEmitter {
   typealias Lines = [String]
+}
+
+// MARK: - Key paths
+
+extension ModelEmitter {
+  /// Adds the function that creates the table of key paths and property names, and one for each class.
+  @_optimize(none) func emitKeyPaths(to emitter: inout SwiftEmitter) {
+    let typed = model.entities.filter { plans.classNames[$0.number] != ClassPlans.baseName }
+    emitter.block("@Sendable private static func makeKeyPathNames() -> KeyPathNames") { emitter in
+      if typed.isEmpty, composites.plans.isEmpty {
+        emitter.line("KeyPathNames()")
+        return
+      }
+      emitter.line("var names = KeyPathNames()")
+      for entity in typed { emitter.line("addKeyPaths\(entity.number)(to: &names)") }
+      for (number, plan) in composites.plans.enumerated() where !plan.parts.isEmpty { emitter.line("addParts\(number)(to: &names)") }
+      emitter.line("return names")
+    }
+    for entity in typed {
+      emitter.line()
+      emitter.block("private static func addKeyPaths\(entity.number)(to names: inout KeyPathNames)") { emitter in
+        let name = plans.classNames[entity.number]
+        for (identifier, property) in [("objectID", "objectID")] + plans.properties(of: entity, in: model) {
+          emitter.line(line(name, identifier, property))
+        }
+      }
+    }
+    for (number, plan) in composites.plans.enumerated() where !plan.parts.isEmpty {
+      emitter.line()
+      emitter.block("private static func addParts\(number)(to names: inout KeyPathNames)") { emitter in
+        for (attribute, identifier, _) in plan.parts { emitter.line(line(plan.typeName, identifier, attribute.name)) }
+      }
+    }
+  }
+
+  private func line(_ type: String, _ identifier: String, _ name: String) -> String {
+    let member = SwiftText.escaped(identifier)
+    return "names.add(\\\(type).\(member), \\\(type)?.?.\(member), \(SwiftText.literal(name)))"
+  }
+}
+
+// MARK: - Versions
+
+extension ModelEmitter {
+  /// The name of the enumeration of versions, which a class can already have.
+  var versionsName: String { plans.ownNames.contains("Versions") ? "ModelVersions" : "Versions" }
+
+  /// Adds an enumeration of the versions. Earlier versions are string literals, which cost no compile time and are parsed when a store is
+  /// migrated.
+  @_optimize(none) func emit(_ plan: VersionPlan, to emitter: inout SwiftEmitter) {
+    let modifier = options.modifier
+    emitter.line("/// The versions of the model, for the stages of a migration.")
+    emitter.block("\(modifier)nonisolated enum \(versionsName)") { emitter in
+      for version in plan.versions {
+        let source = version.text.map { "text: \(SwiftText.literal($0))" } ?? "managedObjectModel"
+        emitter.line("/// The version \(SwiftText.comment(version.name)).")
+        emitter.line(
+          "\(modifier)static let \(SwiftText.escaped(version.identifier)): ManagedObjectModelReference = ManagedObjectModelReference(\(source))"
+        )
+      }
+      emitter.line("/// All versions, oldest first.")
+      let all = plan.versions.map { SwiftText.escaped($0.identifier) }.joined(separator: ", ")
+      emitter.line("\(modifier)static var all: [ManagedObjectModelReference] { [\(all)] }")
+    }
+  }
+}
+
+/// The versions of a model's bundle, oldest first.
+struct VersionPlan {
+  struct Version {
+    /// The name of the version, such as `Library 2`.
+    let name: String
+    /// The name in Swift, such as `library2`.
+    let identifier: String
+    /// The text of the version's file without elements that only editors use; `nil` for the version from which the code is generated.
+    let text: String?
+  }
+  let versions: [Version]
+
+  /// Creates the plan of a bundle; `nil` if it has only one version, so that there is nothing to migrate from.
+  ///
+  /// - Throws: ``ModelFileError`` if a version contains text that cannot be written to a file.
+  @_optimize(none) init?(_ bundle: VersionedModel) throws(ModelFileError) {
+    guard bundle.versions.count > 1 else { return nil }
+    var taken: Set = ["all", "init", "self"]
+    var versions: [Version] = []
+    for version in bundle.versions {
+      let isCurrent = version.name == bundle.currentVersionName
+      let text = isCurrent ? nil : String(decoding: try version.model.xmlData(), as: UTF8.self)
+      let plain = Self.camelCase(version.name)
+      var (identifier, copy) = (plain, 2)
+      while !taken.insert(identifier).inserted { (identifier, copy) = ("\(plain)_\(copy)", copy + 1) }
+      versions.append(Version(name: version.name, identifier: identifier, text: text))
+    }
+    self.versions = versions
+  }
+
+  /// Returns a name in camel case: `library2` for `Library 2`.
+  private static func camelCase(_ name: String) -> String {
+    let words = name.split { !$0.isLetter && !$0.isNumber && $0 != "_" }
+    let joined = words.enumerated().map {
+      $0 == 0 ? $1.prefix(1).lowercased() + $1.dropFirst() : $1.prefix(1).uppercased() + $1.dropFirst()
+    }
+    return SwiftText.plainIdentifier(joined.joined())
+  }
 }

@@ -1,6 +1,6 @@
 public import ObjectModel
 @_spi(Generated) public import ObjectQuery
-import ObjectStore
+public import ObjectStore
 
 extension ManagedObject: FetchResult {}
 
@@ -156,5 +156,151 @@ extension ManagedObjectContext {
     let changed = try plan.changedMatches()
     if plan.sortsInMemory { return plan.windowed(try plan.sorted(stored + changed)) }
     return plan.windowed(try plan.merge(stored, changed, element: { $0 }, object: { stored[$0] }))
+  }
+}
+
+// MARK: - Finding
+
+extension ManagedObjectContext {
+  /// Returns the first object that matches a request, in the request's order; nil if there is none. Reads one row.
+  ///
+  /// - Throws: The errors of a fetch.
+  public func fetchFirst<Result: ManagedObject>(_ request: FetchRequest<Result>) throws -> Result? {
+    // Check the limit here: the next line replaces it, which would hide a negative one.
+    try request.specification.checkNumbers()
+    return try fetch(request.limit(1)).first
+  }
+
+  /// Returns the first row of a selection; nil if there is none.
+  ///
+  /// - Throws: The errors of a fetch of the selection.
+  public func fetchFirst<FetchedClass, Row>(_ selection: FetchSelection<FetchedClass, Row>) throws -> Row? {
+    try selection.specification.checkNumbers()
+    return try fetch(selection.limit(1)).first
+  }
+
+  /// Returns the only object that matches a request. Reads at most two rows.
+  ///
+  /// - Throws: ``StoreError`` with ``StoreError/Code/objectNotFound`` if no object matches, and with ``StoreError/Code/notUnique`` if
+  ///   several match; the errors of a fetch.
+  public func fetchExactlyOne<Result: ManagedObject>(_ request: FetchRequest<Result>) throws -> Result {
+    try request.specification.checkNumbers()
+    let results = try fetch(request.limit(2))
+    guard let only = results.first else { throw StoreError(.noneFound(entity: request.entityName), operation: .fetch) }
+    guard results.count == 1 else { throw StoreError(.severalFound(entity: request.entityName), operation: .fetch) }
+    return only
+  }
+
+  /// Returns the object with an ID as an instance of a class: `try context.object(Book.self, id)`. Reads its row from the store unless the
+  /// row is in memory.
+  ///
+  /// - Throws: ``StoreError`` with ``StoreError/Code/objectNotFound`` if the object does not exist, and with
+  ///   ``StoreError/Code/invalidRequest`` if it is of another class; the errors of the store.
+  public func object<Object: ManagedObject>(_ type: Object.Type, _ objectID: ManagedObjectID) throws -> Object {
+    let object = try existingObject(with: objectID)
+    if let object = object as? Object { return object }
+    throw StoreError(
+      .objectOfOtherClass(objectID, expected: "\(type)", found: "\(Swift.type(of: object))"), operation: .findObject)
+  }
+}
+
+extension StoreError.Reason {
+  static func noneFound(entity: String) -> Self {
+    Self(.objectNotFound, "Expected exactly one “\(entity)”, found none. fetchFirst(_:) returns nil in this case.", entity: entity)
+  }
+
+  static func severalFound(entity: String) -> Self {
+    Self(.notUnique, "Expected exactly one “\(entity)”, found several. fetchFirst(_:) returns the first one.", entity: entity)
+  }
+
+  static func objectOfOtherClass(_ id: ManagedObjectID, expected: String, found: String) -> Self {
+    Self(.invalidRequest, "The object \(id.uriString) is of the class \(found), not of \(expected).", object: id)
+  }
+}
+
+// MARK: - Selections
+
+extension ManagedObjectContext {
+  /// Returns the rows of a typed selection. The stores create the rows, so they contain saved values only.
+  ///
+  /// - Throws: ``FetchPredicateError`` for an invalid selection; ``FetchSelectionError`` for a value that does not fit its type;
+  ///   ``StoreError`` from the store.
+  public func fetch<FetchedClass, Row>(_ selection: FetchSelection<FetchedClass, Row>) throws -> [Row] {
+    let results = try dictionaryResults(of: selection.specification)
+    return try results.rows.map { row in try selection.row(of: results.columns.indices.map { try results.value(of: row, $0) }) }
+  }
+
+  /// Returns the number of rows of a typed selection.
+  ///
+  /// - Throws: ``FetchPredicateError`` for an invalid selection; ``StoreError`` from the store.
+  public func count<FetchedClass, Row>(for selection: FetchSelection<FetchedClass, Row>) throws -> Int {
+    try countDictionaries(selection.specification)
+  }
+}
+
+// MARK: - Explain
+
+extension ManagedObjectContext {
+  /// Returns an explanation of how a request would be executed, without executing it.
+  ///
+  /// The explanation contains the statements of the stores with their query plans and indexes, the steps performed in memory, and warnings
+  /// about steps whose duration grows with the number of objects. It contains none of the request's constants.
+  ///
+  /// - Throws: ``FetchPredicateError`` for an invalid request; ``StoreError`` from the store.
+  public func explain<Result>(_ request: FetchRequest<Result>) throws -> FetchExplanation {
+    settleChanges()
+    try deferredErrors.throwRecorded()
+    var specification = request.specification
+    let readsRows = specification.includesPropertyValues && specification.fetchBatchSize <= 0
+    if specification.resultType == .objects && !readsRows { specification.resultType = .objectIDs }
+    // Finding the objects affected by related changes would need a fetch.
+    let plan = try FetchMergePlan(specification, context: self, countsRelatedChanges: false)
+    var inMemory: [String] = []
+    var explained = specification
+    if specification.resultType == .dictionaries {
+      if plan.stores.count > 1 {
+        explained = try mergeableDictionaries(specification)
+        inMemory.append("the rows of \(plan.stores.count) stores are put together")
+      }
+    } else {
+      explained = try readSpecification(plan.storeSpecification)
+      let name = specification.entityName
+      if plan.changedCount > 0 {
+        inMemory.append("unsaved changes of \(plan.changedCount) objects of \(name) are compared, and merged into the stores' answer")
+      }
+      if plan.deletedCount > 0 { inMemory.append("\(plan.deletedCount) unsaved deletions of \(name) are taken out of the stores' answer") }
+      if try RelatedChanges(of: specification, entity(of: specification), nil, self) != nil {
+        inMemory.append("objects of \(name) that unsaved changes of related objects concern are found, read, and compared")
+      }
+      if plan.stores.count > 1, !specification.sortDescriptors.isEmpty {
+        inMemory.append("the answers of \(plan.stores.count) stores are brought into one order")
+      }
+      if plan.split?.remaining != nil {
+        inMemory.append("every object that the stores find is read and compared with the part of the predicate that they cannot answer")
+      }
+      if plan.split?.sortsInMemory ?? false { inMemory.append("all results are sorted, because a sort key is transient") }
+      for path in specification.relationshipKeyPathsForPrefetching {
+        inMemory.append("the objects of “\(path)” are prefetched: one more statement for each relationship of the path")
+      }
+    }
+    let parts = try plan.stores.map { try rowSource.explain(explained, from: $0) }
+    return FetchExplanation(stores: parts, inMemory: inMemory)
+  }
+}
+
+// MARK: - Store evaluation
+
+extension ManagedObjectContext {
+  /// Evaluates a fetch over objects of the context.
+  ///
+  /// - Throws: The errors of reading the objects.
+  package func answer(_ evaluation: FetchEvaluation, among candidates: [ManagedObjectID]) throws -> PersistentStoreResult {
+    let objects = try objects(with: candidates).compactMap { $0 }
+    let result = try evaluation.answer(among: objects, resolver: ManagedObjectResolver()) { object in
+      object.fireIfFault()
+      return object.image
+    }
+    try deferredErrors.settle()
+    return result
   }
 }

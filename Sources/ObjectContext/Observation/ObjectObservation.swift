@@ -1,6 +1,6 @@
 import ObjectModel
 import ObjectStore
-import Observation
+public import Observation
 
 /// The observers of individual objects of a context: tracked reads for Swift Observation, and change sequences.
 ///
@@ -168,4 +168,123 @@ private final class ObservedKeyPaths {
 extension ManagedObject {
   /// The target of the key paths of observed properties. It is never read.
   fileprivate subscript(observed property: ObservedProperty) -> ObservedProperty { property }
+}
+
+/// An observed property of an object, by number.
+enum ObservedProperty: Hashable {
+  /// An attribute or a to-one relationship, by its slot.
+  case slot(Int)
+  /// A to-many relationship, by its index.
+  case members(Int)
+}
+
+/// An observer of individual objects of a context, in the context's isolation. The context retains it.
+protocol ObjectObserving: AnyObject {
+  /// Whether the observer must be notified of property reads.
+  var tracksReads: Bool { get }
+
+  /// Called when an object was registered in the context.
+  func didRegister(_ object: ManagedObject)
+  /// Called when a property of an object was read.
+  func recordRead(_ property: ObservedProperty, of object: ManagedObject)
+  /// Called when an observed object leaves the context. The notification of the current event reports this, or ``notifyLeaving()`` follows.
+  func objectWillLeave(_ object: ManagedObject)
+  /// Called when objects have left the context after the event's notification.
+  func notifyLeaving()
+  /// Called when an observed object is being deallocated.
+  func objectWasDeallocated(of object: ObjectIdentifier)
+}
+
+extension ManagedObject {
+  /// Reports that the application reads an attribute or a to-one relationship.
+  @inline(__always) final func recordRead(_ slot: Int) {
+    if flags.contains(.reportsReads) { reportRead(.slot(slot)) }
+  }
+
+  /// Reports that the application reads a to-many relationship.
+  @inline(__always) final func recordRead(toMany index: Int) {
+    if flags.contains(.reportsReads) { reportRead(.members(index)) }
+  }
+
+  @inline(never) private final func reportRead(_ property: ObservedProperty) {
+    managedObjectContext?.observation?.recordRead(property, of: self)
+  }
+
+  /// Starts reporting reads of the object. Reads no longer access its row directly.
+  final func startReportingReads() {
+    flags.insert(.reportsReads)
+    flags.remove(.writesInPlace)
+    hideRow()
+  }
+
+  /// The row to read a property from after the read was reported; `nil` if the read takes the slow path.
+  final var observedRow: UnsafeRawPointer? {
+    guard flags.contains(.reportsReads), flags.isDisjoint(with: [.isFault, .isInaccessible]) else { return nil }
+    if let overlay { return overlay.isWhole ? UnsafeRawPointer(overlay.row) : nil }
+    return hasExternals ? nil : row
+  }
+}
+
+// MARK: - Observable
+
+/// Objects support property-level observation in contexts with ``ManagedObjectContext/tracksObservation``.
+extension ManagedObject: Observable {}
+
+extension ManagedObjectContext {
+  /// Whether the objects of the context support Swift Observation. The default is false.
+  ///
+  /// ```swift
+  /// container.viewContext.tracksObservation = true
+  /// withObservationTracking {
+  ///   label.text = book.title
+  /// } onChange: {
+  ///   Task { @MainActor in refresh() }
+  /// }
+  /// ```
+  ///
+  /// Reads of attributes, elements of composites, relationships, and their members are tracked, through typed properties and by key.
+  /// Observers of a property are notified once per event if the application, a merge, a refresh, a rollback, values computed by a save, or
+  /// the object's deletion changed it. The property already has its new value at that time. The object's ID, ``ManagedObject/isDeleted``,
+  /// fetched properties, and ``ManagedObjectMembers/primitiveValue(forKey:)`` are not observed.
+  ///
+  /// With this option, events of the view context and of contexts nested in it end automatically as soon as the main actor is free. In
+  /// other contexts, an event ends with `perform(_:)`, a fetch, a save, or ``processPendingChanges()``.
+  ///
+  /// A tracked read takes about 0.2 µs instead of nanoseconds. An object with tracked reads needs about 300 additional bytes until it is
+  /// deallocated. Set the option before observing. Setting it to false discards all tracked reads without notifying their observers.
+  public var tracksObservation: Bool {
+    get { observation?.tracksReads ?? false }
+    set {
+      if newValue == tracksObservation { return }
+      let observation = objectObservation
+      observation.setTracksReads(newValue)
+      if newValue {
+        registry.forEach { $0.startReportingReads() }
+        if let scheduleMerge { unitOfWork.setEventStartObserver(Self.observationNumber, scheduleMerge) }
+      } else {
+        registry.forEach { $0.stopReportingReads() }
+        observation.stopTrackingReads()
+        unitOfWork.setEventStartObserver(Self.observationNumber, nil)
+      }
+    }
+  }
+
+  /// The number of the observer that ends the events of observed contexts. Event observers have numbers starting at 1.
+  private static var observationNumber: UInt64 { 0 }
+
+  /// The observers of individual objects. Accessing this property registers them for the context's events.
+  var objectObservation: ObjectObservation {
+    if let known = observation as? ObjectObservation { return known }
+    let made = ObjectObservation()
+    observation = made
+    _ = addEventObserver { [weak made] in made?.notify($0) }
+    return made
+  }
+}
+
+extension ManagedObject {
+  fileprivate final func stopReportingReads() {
+    flags.remove(.reportsReads)
+    updateDirectRow()
+  }
 }

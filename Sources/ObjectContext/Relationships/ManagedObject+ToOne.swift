@@ -251,3 +251,71 @@ extension StoreError.Reason {
     Self(code, "“\(entity).\(property)” \(text)", entity: entity, property: property)
   }
 }
+
+// MARK: - One sided inverses
+
+extension ManagedObjectContext {
+  /// Updates the inverse that a relationship names but that does not name it back. Updates this side only, as Core Data does.
+  ///
+  /// The update maintains the inverse's own inverse, but follows no further ones, so that cycles terminate.
+  func follow(_ relationship: CompiledRelationship, adding destination: ManagedObject, to owner: ManagedObject) {
+    guard let inverse = followed(by: relationship, from: destination) else { return }
+    defer { membershipTracker.endFollowing() }
+    if inverse.isToMany { destination.addToToMany(owner, at: inverse.index) } else { destination.setToOne(owner, at: inverse.index) }
+  }
+
+  /// Removes an owner from the named inverse of an object that is removed from the owner's relationship.
+  func follow(_ relationship: CompiledRelationship, removing destination: ManagedObject, from owner: ManagedObject) {
+    guard let inverse = followed(by: relationship, from: destination) else { return }
+    defer { membershipTracker.endFollowing() }
+    if inverse.isToMany {
+      destination.removeFromToMany(owner, at: inverse.index)
+    } else if destination.referenceValue(inverse.index) == owner.currentID.reference {
+      destination.setToOne(nil, at: inverse.index)
+    }
+  }
+
+  /// Returns the inverse to update. Balance each result with ``MembershipTracker/endFollowing()``.
+  private func followed(by relationship: CompiledRelationship, from destination: ManagedObject) -> CompiledRelationship? {
+    guard let inverse = model.followedInverse(of: relationship), destination.flags.isDisjoint(with: [.isDeleted, .isRemoved]),
+      membershipTracker.beginFollowing()
+    else { return nil }
+    return inverse
+  }
+}
+
+// MARK: - Unsaved links
+
+extension ManagedObjectContext {
+  /// Clears the unsaved links to an object whose row is deleted and whose changes are discarded: no save inserts the row again.
+  func clearLinks(toMissing object: ManagedObject) {
+    clearUnsavedLinks(to: [object.currentID], in: object.currentID.space)
+    for state in object.toManyStates { state.discardChanges() }
+  }
+
+  /// Clears unsaved links to rows that were deleted elsewhere, as the delete rule `nullify` does for stored links.
+  ///
+  /// The change set of a deletion contains stored links only. The deleted objects leave the context with their ends of the links, which a
+  /// save checks. The ends that remain here would be stored unchecked.
+  func clearUnsavedLinks(to deleted: [ManagedObjectID], in space: UInt32) {
+    if deleted.isEmpty || unitOfWork.inserted.isEmpty && unitOfWork.updated.isEmpty { return }
+    let roots = model.entities.map(\.root)
+    func rooted(_ reference: ObjectReference) -> ObjectReference {
+      // A reference may use the number of a superentity.
+      ObjectReference(entity: roots[reference.entity], key: reference.key)
+    }
+    let deletedReferences = Set(deleted.lazy.map { rooted($0.reference) })
+    for object in unitOfWork.inserted + unitOfWork.updated {
+      guard !object.flags.isDisjoint(with: [.isInserted, .isUpdated]), !object.flags.contains(.isDeleted), self.space(of: object) == space
+      else { continue }
+      object.forEachUnsavedReference { slot, reference in
+        if reference.key > 0, deletedReferences.contains(rooted(reference)) { object.setSlotValue(.null, at: slot) }
+      }
+      for state in object.toManyStates where !state.added.isEmpty {
+        for reference in state.added.elements where reference.key > 0 && deletedReferences.contains(rooted(reference)) {
+          if state.undoAddition(of: reference, []) { object.recordChange() }
+        }
+      }
+    }
+  }
+}

@@ -1,4 +1,5 @@
 public import Foundation
+import ObjectModel
 
 /// The kind of a change of an object or a section in a ``FetchedResultsController``, with Core Data's raw values.
 public enum FetchedResultsChangeType: UInt, Sendable, Hashable, CaseIterable {
@@ -138,3 +139,53 @@ extension FetchedResultsControllerDelegate {
   /// Whether the delegate implements the snapshot method.
   static var takesSnapshots: Bool { SnapshotAnswer.self == Void.self }
 }
+
+/// A section of the results of a ``FetchedResultsController``. It belongs to the isolation of the controller's context and retains no
+/// objects.
+public struct FetchedResultsSectionInfo<Object: ManagedObject> {
+  /// The name of the section: its value as text, or an empty string if there is no value.
+  public let name: String
+  /// The title in the section index of a list; nil for none.
+  public let indexTitle: String?
+  /// The number of objects in the section when this value was created.
+  public let numberOfObjects: Int
+  private weak var controller: FetchedResultsController<Object>?
+
+  init(name: String, indexTitle: String?, numberOfObjects: Int, controller: FetchedResultsController<Object>) {
+    (self.name, self.indexTitle, self.numberOfObjects) = (name, indexTitle, numberOfObjects)
+    self.controller = controller
+  }
+
+  /// The objects that are in the section with this name now, in order. Objects that are not in memory are faults that are loaded together.
+  public var objects: [Object] { controller?.objects(inSection: name) ?? [] }
+}
+
+// MARK: - Items
+
+#if !canImport(Darwin)
+  public import Foundation
+
+  // On Darwin, UIKit and AppKit declare these members.
+  extension IndexPath {
+    /// Creates the index path of an item in a section.
+    ///
+    /// - Parameters:
+    ///   - item: The index of the item in its section.
+    ///   - section: The index of the section.
+    public init(item: Int, section: Int) { self.init(indexes: [section, item]) }
+
+    /// Creates the index path of a row in a section.
+    ///
+    /// - Parameters:
+    ///   - row: The index of the row in its section.
+    ///   - section: The index of the section.
+    public init(row: Int, section: Int) { self.init(indexes: [section, row]) }
+
+    /// The index of the section. The index path must have at least one index.
+    public var section: Int { self[0] }
+    /// The index of the item in its section. The index path must have at least two indexes.
+    public var item: Int { self[1] }
+    /// The index of the row in its section; the same as ``item``.
+    public var row: Int { self[1] }
+  }
+#endif

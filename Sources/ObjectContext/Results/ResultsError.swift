@@ -1,3 +1,4 @@
+public import Foundation
 package import ObjectModel
 
 /// An error of a request whose results cannot be kept up to date. ``FetchedResultsController/performFetch()`` throws it. It contains no
@@ -32,5 +33,24 @@ extension ResultsError: CustomStringConvertible {
     case .sectionsOutOfOrder(let section, let entity):
       "The objects of \(entity) in one section by \(section) are not adjacent. Sort by \(section) first, or by a key with the same order."
     }
+  }
+}
+
+// MARK: - Advice
+
+extension ResultsError: LocalizedError {}
+
+extension ResultsError: AdvisedError {
+  /// The advice for an application's user and its developer.
+  package var advice: ErrorAdvice {
+    let developer =
+      switch self {
+      case .noSortDescriptors: "Set the request's sortDescriptors."
+      case .dictionaryResults: "Set the request's resultType to .objects."
+      case .pendingChangesExcluded: "Set the request's includesPendingChanges to true."
+      case .sectionWithoutName: "Use an attribute for the section names, or an expression that returns a string or a number."
+      case .sectionsOutOfOrder: "Sort by the section name first."
+      }
+    return ErrorAdvice(user: "This list cannot be shown.", developer: developer)
   }
 }

@@ -99,3 +99,90 @@ extension StoreError.Reason {
       entity: entity)
   }
 }
+
+// MARK: - Saved rows
+
+extension ManagedObject {
+  /// Updates the object after it was saved: adopts the row and clears its changes.
+  ///
+  /// - Parameters:
+  ///   - row: The row; nil to keep the current one.
+  ///   - save: The save, which maps references of new objects to permanent ones.
+  final func takeSavedRow(_ row: RowImage?, of save: SaveSession) {
+    withExtendedLifetime(row) { takeSavedRow(heldRow: row?.base, of: save) }
+  }
+
+  /// Adopts a saved row. The caller keeps the row alive.
+  final func takeSavedRow(heldRow row: UnsafeRawPointer?, of save: SaveSession) {
+    let overlay = takeOverlay()
+    defer { overlay?.free() }
+    if let row { setRow(row) }
+    if let overlay, withEntity(\.hasTransientSlots) { keepTransientValues(of: overlay, save) }
+    for state in toManyStates { state.commit(replacing: save.savedReference) }
+    flags.subtract([.isInserted, .isUpdated])
+    flags.remove(.outlivesRow)
+    updateDirectRow()
+  }
+
+  /// Keeps transient values, which live until the object becomes a fault.
+  private func keepTransientValues(of former: Overlay, _ save: SaveSession) {
+    let entity = compiledEntity
+    for slot in entity.slots where slot.isTransient && former.has(slot.index) {
+      var value = former[slot.index]
+      if slot.relationship != nil, case .int(let word) = value {
+        value = .int(save.savedReference(ObjectReference(rawValue: word)).rawValue)
+      }
+      overlayForWriting(of: entity).keep(value, at: slot.index)
+    }
+  }
+
+  /// Adopts a row with new computed values. If another context has saved the object too, adopts the row as a refresh.
+  final func takeComputedRow(_ row: RowImage) {
+    guard let image, !flags.contains(.isPartial) else {
+      // A fault reads its row when it fires.
+      if flags.contains(.isFault) { return discardPartialRow() }
+      return setRefreshedRow(row)
+    }
+    if flags.contains(.isFault) {
+      self.image = row
+    } else if image.version == row.version {
+      self.image = row
+      updateDirectRow()
+    } else {
+      setRefreshedRow(row)
+    }
+  }
+}
+
+// MARK: - Transaction
+
+extension ManagedObjectContext {
+  /// Runs a closure whose saves and fetches form one transaction of the store. All saves take effect when the closure returns, and none if
+  /// it throws.
+  ///
+  /// Use this method for imports that do not fit into memory: save and ``reset()`` after each batch. Other contexts do not see the changes
+  /// until the end. The stores must support transactions; with several stores, each has its own transaction. If the closure throws, the
+  /// context is reset.
+  ///
+  /// - Throws: Any error of the closure; ``StoreError``, with ``StoreError/Code/invalidRequest`` if a store does not support transactions
+  ///   or the context is nested in another one.
+  public func performTransaction<Result>(_ body: () throws -> Result) throws -> Result {
+    if rowSource.parent != nil { throw StoreError(.transactionOfNestedContext, operation: .transaction) }
+    var result: Result?
+    do {
+      // Imports cannot be undone, so that undo does not retain what they insert.
+      try unrecorded { try rowSource.performTransaction { result = try body() } }
+    } catch {
+      reset()
+      throw error
+    }
+    guard let result else { throw unexpectedResult() }
+    return result
+  }
+}
+
+extension StoreError.Reason {
+  static var transactionOfNestedContext: Self {
+    Self(.invalidRequest, "A nested context saves atomically to its parent; run the transaction in the context that saves to the stores.")
+  }
+}

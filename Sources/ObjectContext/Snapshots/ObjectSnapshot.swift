@@ -1,3 +1,4 @@
+import Foundation
 public import ObjectModel
 import ObjectStore
 
@@ -111,4 +112,174 @@ enum SnapshotValue: Sendable {
 
   /// The destination of a to-one relationship; nil for other values.
   var objectID: ManagedObjectID? { if case .object(let id) = self { id } else { nil } }
+}
+
+// MARK: - Creation
+
+extension ObjectSnapshot {
+  /// Creates a snapshot for a new object, with the model's default values. Applying it inserts an object.
+  ///
+  /// - Parameters:
+  ///   - entityName: The entity.
+  ///   - model: The model of the contexts to which the snapshot will be applied.
+  /// - Throws: ``ModelValidationError`` with the issues of the model; ``StoreError`` with ``StoreError/Code/invalidRequest`` if the entity
+  ///   does not exist or is abstract.
+  public init(entityName: String, model: ManagedObjectModel) throws {
+    let compiled = try CompiledModel.compiling(model)
+    guard let entity = compiled.entity(named: entityName) else {
+      throw StoreError(.unknownEntity(entityName, known: compiled.entities.map(\.name)), operation: .takeSnapshot)
+    }
+    if entity.isAbstract { throw StoreError(.abstractEntity(entityName), operation: .insert) }
+    self.init(newObjectOf: entity, space: ObjectIDSpace.register(storeIdentifier: nil, model: compiled).number)
+  }
+
+  private init(newObjectOf entity: CompiledEntity, space: UInt32) {
+    let writer = RowWriter(rowCapacity: 1)
+    writer.beginRow(entityNumber: entity.number, slotCount: entity.slots.count, key: 0, version: 0)
+    for index in entity.slotsWithDefaults where entity.slots[index].kind != .none && !entity.slots[index].isDerived {
+      writer.set(entity.slots[index].defaultValue, at: index)
+    }
+    self.init(writer.endRow(), of: entity, space: space)
+  }
+
+  /// Returns the distinct members in a defined order: their own for an ordered relationship, else by store, entity and key.
+  static func ordered(_ ids: some Sequence<ManagedObjectID>, of relationship: CompiledRelationship) -> [ManagedObjectID] {
+    var seen = Set<ManagedObjectID>()
+    let distinct = ids.filter { seen.insert($0).inserted }
+    if relationship.isOrdered { return distinct }
+    return distinct.sorted { ($0.space, $0.entityNumber, $0.key) < ($1.space, $1.entityNumber, $1.key) }
+  }
+}
+
+// MARK: - Slots
+
+extension ObjectSnapshot {
+  /// Returns the slot with an index; nil if snapshots have no such value.
+  func slot(_ index: Int) -> CompiledSlot? {
+    guard entity.slots.indices.contains(index), entity.slots[index].kind != .none else { return nil }
+    return entity.slots[index]
+  }
+
+  /// Returns the value of an existing slot. Reads a large value.
+  ///
+  /// - Throws: ``StoreError`` if the value cannot be read.
+  func stored(_ index: Int) throws -> Slot {
+    switch changes[index] {
+    case nil: try row.value(index, of: entity, objectID)
+    case .slot(let value)?: value
+    case .external(let value)?: .bytes(try value.data())
+    case .object(let id)?: .int(id.reference.rawValue)
+    }
+  }
+
+  /// Returns whether an existing slot has a value, including an unreadable one.
+  func hasValue(_ index: Int) -> Bool {
+    if let change = changes[index] { return change != .slot(.null) }
+    return !row.isNull(index) || row.isUnreadable(index)
+  }
+
+  /// Returns the large value of an existing slot without reading it; nil if it is null.
+  func external(_ index: Int) -> ExternalData? {
+    switch changes[index] {
+    case nil: row.isNull(index) ? nil : row.external(index) ?? ExternalData(Data(row.bytes(index)))
+    case .external(let value)?: value
+    case .slot(.bytes(let bytes))?: ExternalData(bytes)
+    default: nil
+    }
+  }
+
+  func destination(_ index: Int) -> ManagedObjectID? {
+    guard let change = changes[index] else { return destination(row.reference(index)) }
+    if case .object(let id) = change { return id }
+    return nil
+  }
+
+  private func destination(_ reference: ObjectReference) -> ManagedObjectID? {
+    if reference.isNull { return nil }
+    var space = base.objectID.space
+    if reference.key < 0, let own = ObjectIDSpace.space(space) {
+      // The destination was unsaved when the snapshot was taken.
+      space = ObjectIDSpace.register(storeIdentifier: nil, model: own.model).number
+    }
+    return ManagedObjectID(space: space, entityNumber: UInt32(truncatingIfNeeded: reference.entity), key: reference.key)
+  }
+
+  // MARK: Setting
+
+  /// Sets a value and marks it as changed. Records an error for a derived attribute.
+  mutating func set(_ value: SnapshotValue, at index: Int) {
+    guard let slot = slot(index) else { return }
+    if slot.isDerived { return fail(derivedError(slot)) }
+    changes[index] = value
+  }
+
+  /// Records the first error of a setter that cannot throw. Applying the snapshot throws it.
+  mutating func fail(_ error: KeyValueError) {
+    if failures.isEmpty { failures.append(error) }
+  }
+
+  func derivedError(_ slot: CompiledSlot) -> KeyValueError {
+    KeyValueError(.readOnly, key: slot.name, entityName: entityName, detail: "its value is derived, by the store")
+  }
+}
+
+// MARK: - Hashable
+
+extension ObjectSnapshot: Hashable {
+  /// Returns whether two snapshots are of the same version of the same object, or both without an object, and have equal values and equal
+  /// changes.
+  ///
+  /// Large values in a store are not read for the comparison: a rewritten value counts as different.
+  public static func == (left: ObjectSnapshot, right: ObjectSnapshot) -> Bool {
+    guard left.base.objectID == right.base.objectID || left.objectID == nil && right.objectID == nil, left.version == right.version,
+      left.entity === right.entity || left.isOfLayout(of: right.entity), left.members == right.members,
+      left.changedMembers == right.changedMembers, left.changes == right.changes
+    else { return false }
+    if left.row.base == right.row.base { return true }
+    return left.entity.slots.allSatisfy { $0.kind == .none || SaveConflicts.isSame($0, left.row, right.row) }
+  }
+
+  /// Hashes the compared values except large ones.
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(objectID)
+    hasher.combine(version)
+    for slot in entity.slots {
+      if let change = changes[slot.index] { hasher.combine(change) }
+      if row.isNull(slot.index) { continue }
+      switch slot.kind {
+      case .int, .reference: hasher.combine(row.word(slot.index))
+      case .real: hasher.combine(row.real(slot.index))
+      case .text: hasher.combine(bytes: row.bytes(slot.index))
+      case .bytes, .none: break
+      }
+    }
+    hasher.combine(members)
+    hasher.combine(changedMembers)
+  }
+
+  /// Returns whether another entity has the same name and layout as the snapshot's.
+  func isOfLayout(of other: CompiledEntity) -> Bool {
+    entity.name == other.name && entity.layoutFingerprint == other.layoutFingerprint
+  }
+}
+
+extension SnapshotValue: Hashable {
+  static func == (left: SnapshotValue, right: SnapshotValue) -> Bool {
+    switch (left, right) {
+    // NaN does not equal itself; compare the bits.
+    case (.slot(.real(let left)), .slot(.real(let right))): left == right || left.bitPattern == right.bitPattern
+    case (.slot(let left), .slot(let right)): left == right
+    case (.external(let left), .external(let right)): left.isIdentical(to: right)
+    case (.object(let left), .object(let right)): left == right
+    default: false
+    }
+  }
+
+  func hash(into hasher: inout Hasher) {
+    switch self {
+    case .slot(let value): hasher.combine(value)
+    case .external: hasher.combine(1)
+    case .object(let id): hasher.combine(id)
+    }
+  }
 }

@@ -1,4 +1,5 @@
 public import ObjectModel
+import ObjectQuery
 import ObjectStore
 
 /// A snapshot of an object of a generated class, with typed properties: `Book.Snapshot`.
@@ -90,4 +91,52 @@ extension TypedSnapshot {
   ///
   /// - Throws: The errors of ``ObjectSnapshot``.
   public func encode(to encoder: any Encoder) throws { try storage.values.encode(to: encoder) }
+}
+
+// MARK: - Snapshot
+
+extension TypedManagedObject {
+  /// Returns a snapshot of the object's current values, including unsaved changes and the members of to-many relationships, given as key
+  /// paths: `try book.snapshot(including: [\.tags])`. Fires a fault.
+  ///
+  /// Generated classes have a method of the same name that returns a typed snapshot.
+  ///
+  /// - Parameter relationships: The to-many relationships whose members to include, as IDs. Members that are not loaded are read from the
+  ///   store.
+  /// - Throws: The errors of ``ManagedObject/snapshot(including:)``; ``FetchPredicateError/unsupported(part:advice:)`` for a key path to a
+  ///   property that is not in the model.
+  @_disfavoredOverload public func snapshot(including relationships: [PartialKeyPath<Self>]) throws -> ObjectSnapshot {
+    try untypedSnapshot(including: relationships)
+  }
+
+  /// Returns a snapshot of the object's values. Called by generated classes.
+  ///
+  /// - Throws: The errors of ``snapshot(including:)``.
+  @_spi(Generated) public func untypedSnapshot(including relationships: [PartialKeyPath<Self>]) throws -> ObjectSnapshot {
+    try untypedSnapshot(including: Self.names(of: relationships))
+  }
+
+  /// Returns the names of relationships given as key paths. A key path of several steps yields a dotted name, which matches no
+  /// relationship.
+  static func names(of relationships: [PartialKeyPath<Self>]) throws(FetchPredicateError) -> [String] {
+    var names: [String] = []
+    for relationship in relationships { names.append(try keys(of: relationship).joined(separator: ".")) }
+    return names
+  }
+}
+
+/// A generated struct of a composite attribute that typed snapshots can read and write, as objects do.
+public protocol SnapshotComposite: CompositeValue {
+  /// Reads the parts.
+  ///
+  /// - Parameters:
+  ///   - object: The snapshot.
+  ///   - slot: The slot of the first part.
+  init(of object: ObjectSnapshot, at slot: Int)
+  /// Writes the parts that differ from the snapshot's, so that only those count as changed.
+  ///
+  /// - Parameters:
+  ///   - object: The snapshot.
+  ///   - slot: The slot of the first part.
+  func write(to object: inout ObjectSnapshot, at slot: Int)
 }

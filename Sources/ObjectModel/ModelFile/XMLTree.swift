@@ -143,3 +143,95 @@ final class XMLTreeParser: NSObject, XMLParserDelegate {
     if stack.isEmpty { root = node } else { stack[stack.count - 1].children.append(node) }
   }
 }
+
+/// A position in a text file, from 1. Columns count Unicode scalars.
+struct XMLPosition {
+  var line: Int
+  var column: Int
+
+  /// Returns the positions of all start tags, in order. Needed because Foundation's parser reports the last line of a multiline tag.
+  @_optimize(none) static func ofStartTags(in data: Data) -> [XMLPosition] {
+    data.withUnsafeBytes { bytes in
+      var scanner = Scanner(bytes: bytes)
+      scanner.run()
+      return scanner.positions
+    }
+  }
+
+  private struct Scanner {
+    let bytes: UnsafeRawBufferPointer
+    var positions: [XMLPosition] = []
+    private var offset = 0
+    private var line = 1
+    private var column = 1
+
+    init(bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+
+    @_optimize(none) mutating func run() {
+      // This character does not occur in attribute values of well-formed XML.
+      let open = UInt8(ascii: "<")
+      while offset < bytes.count {
+        guard bytes[offset] == open else {
+          advance()
+          continue
+        }
+        if starts(with: "<!--") {
+          skip(past: "-->", after: 4)
+        } else if starts(with: "<![CDATA[") {
+          skip(past: "]]>", after: 9)
+        } else if starts(with: "<?") {
+          skip(past: "?>", after: 2)
+        } else {
+          if !starts(with: "</"), !starts(with: "<!") { positions.append(XMLPosition(line: line, column: column)) }
+          advance()
+        }
+      }
+    }
+
+    private mutating func advance() {
+      let byte = bytes[offset]
+      offset += 1
+      if byte == UInt8(ascii: "\n") {
+        line += 1
+        column = 1
+      } else if byte & 0xC0 != 0x80 {
+        column += 1
+      }
+    }
+
+    private mutating func skip(past end: StaticString, after length: Int) {
+      for _ in 0..<length { advance() }
+      while offset < bytes.count, !starts(with: end) { advance() }
+      for _ in 0..<min(end.utf8CodeUnitCount, bytes.count - offset) { advance() }
+    }
+
+    private func starts(with text: StaticString) -> Bool {
+      let count = text.utf8CodeUnitCount
+      guard bytes.count - offset >= count else { return false }
+      return text.withUTF8Buffer { buffer in
+        for index in 0..<count where bytes[offset + index] != buffer[index] { return false }
+        return true
+      }
+    }
+  }
+}
+
+/// Names in XML 1.0, fifth edition (productions 4 and 4a), which the parser accepts.
+enum XMLName {
+  static func isName(_ text: String) -> Bool {
+    guard let first = text.unicodeScalars.first, contains(starts, first) else { return false }
+    return text.unicodeScalars.dropFirst().allSatisfy { contains(starts, $0) || contains(others, $0) }
+  }
+
+  private static func contains(_ ranges: [ClosedRange<UInt32>], _ scalar: Unicode.Scalar) -> Bool {
+    ranges.contains { $0 ~= scalar.value }
+  }
+
+  /// The characters that can start a name.
+  private static let starts: [ClosedRange<UInt32>] = [
+    0x3A...0x3A, 0x41...0x5A, 0x5F...0x5F, 0x61...0x7A, 0xC0...0xD6, 0xD8...0xF6, 0xF8...0x2FF, 0x370...0x37D, 0x37F...0x1FFF,
+    0x200C...0x200D, 0x2070...0x218F, 0x2C00...0x2FEF, 0x3001...0xD7FF, 0xF900...0xFDCF, 0xFDF0...0xFFFD, 0x10000...0xEFFFF,
+  ]
+  /// The additional characters in the rest of a name.
+  private static let others: [ClosedRange<UInt32>] = [0x2D...0x2E, 0x30...0x39, 0xB7...0xB7, 0x300...0x36F, 0x203F...0x2040]
+}

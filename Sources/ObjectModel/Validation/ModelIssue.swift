@@ -1,3 +1,5 @@
+public import Foundation
+
 /// An issue in a model.
 ///
 /// ```swift
@@ -74,4 +76,17 @@ extension ManagedObjectModel {
   ///
   /// - Complexity: O(*n*) in the number of properties.
   public func validationWarnings() -> [ModelIssue] { ModelValidation(checking: self).warnings }
+}
+
+// MARK: - Advice
+
+extension ModelValidationError: LocalizedError {}
+
+extension ModelValidationError: AdvisedError {
+  /// The messages for the user and the developer of an application.
+  package var advice: ErrorAdvice {
+    ErrorAdvice(
+      user: "The application is configured incorrectly.",
+      developer: "Correct each of the issues in the model; cipherdata model lint finds them before the application runs.")
+  }
 }

@@ -1,5 +1,8 @@
 // `Documentation/Predicates.md` documents the encoded form.
 
+import Foundation
+import ObjectModel
+
 extension FetchPredicate: Codable {
   private enum Key: String, CodingKey, CaseIterable {
     case constant, and, or, not, compare
@@ -147,5 +150,196 @@ extension KeyedEncodingContainer {
   mutating func encodeList<Item>(_ items: [Item], forKey key: Key, _ write: (Item, any Encoder) throws -> Void) throws {
     var list = nestedUnkeyedContainer(forKey: key)
     for item in items { try write(item, list.superEncoder()) }
+  }
+}
+
+// MARK: - Expressions
+
+extension FetchExpression: Codable {
+  // `Key` identifies the kind of an expression, and `Part` has the other keys of some kinds.
+  private enum Key: String, CodingKey, CaseIterable {
+    case value, object, key, variable, list, function, subquery, element, path
+    case condition = "if"
+  }
+  private enum Part: String, CodingKey {
+    case arguments, variable, predicate = "where", index = "at", keys
+    case first = "then"
+    case second = "else"
+  }
+
+  /// Decodes an expression.
+  ///
+  /// - Throws: `DecodingError` with the coding path; also if the expression is nested deeper than allowed.
+  public init(from decoder: any Decoder) throws { try self.init(from: decoder, level: 1) }
+
+  /// Encodes the expression.
+  ///
+  /// - Throws: `EncodingError` if it is nested deeper than allowed or contains a condition written in Swift.
+  public func encode(to encoder: any Encoder) throws {
+    guard PredicateDepth.allows(self) else { throw PredicateCoding.tooDeep(self, encoder) }
+    try write(to: encoder)
+  }
+
+  init(from decoder: any Decoder, level: Int) throws {
+    try PredicateCoding.check(level, decoder)
+    let container = try decoder.container(keyedBy: Key.self)
+    let parts = try decoder.container(keyedBy: Part.self)
+    func expression(_ decoder: any Decoder) throws -> FetchExpression { try FetchExpression(from: decoder, level: level + 1) }
+    // `variable` is also a key within a subquery.
+    if container.contains(.subquery) {
+      self = .subquery(
+        collection: try expression(container.superDecoder(forKey: .subquery)), variable: try parts.decode(String.self, forKey: .variable),
+        predicate: try FetchPredicate(from: parts.superDecoder(forKey: .predicate), level: level + 1))
+      return
+    }
+    switch try container.onlyKey(of: "value") {
+    case .value: self = .constant(try container.decode(FetchConstant.self, forKey: .value))
+    case .object: self = .evaluatedObject
+    case .key: self = .keyPath(try container.decode([String].self, forKey: .key))
+    case .variable, .subquery: self = .variable(try container.decode(String.self, forKey: .variable))
+    case .list: self = .aggregate(try container.decodeList(forKey: .list, expression))
+    case .function:
+      self = .function(
+        try container.decode(String.self, forKey: .function), try parts.decodeList(forKey: .arguments, expression))
+    case .element:
+      self = .element(try expression(container.superDecoder(forKey: .element)), try parts.decode(CollectionIndex.self, forKey: .index))
+    case .path:
+      self = .path(try expression(container.superDecoder(forKey: .path)), try parts.decode([String].self, forKey: .keys))
+    case .condition:
+      self = .conditional(
+        try FetchPredicate(from: container.superDecoder(forKey: .condition), level: level + 1),
+        try expression(parts.superDecoder(forKey: .first)), try expression(parts.superDecoder(forKey: .second)))
+    }
+  }
+
+  func write(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: Key.self)
+    var parts = encoder.container(keyedBy: Part.self)
+    switch self {
+    case .constant(let value): try container.encode(value, forKey: .value)
+    case .evaluatedObject: try container.encode("SELF", forKey: .object)
+    case .keyPath(let names): try container.encode(names, forKey: .key)
+    case .variable(let name): try container.encode(name, forKey: .variable)
+    case .path(let base, let names):
+      try base.write(to: container.superEncoder(forKey: .path))
+      try parts.encode(names, forKey: .keys)
+    case .aggregate(let items): try container.encodeList(items, forKey: .list) { try $0.write(to: $1) }
+    case .function(let name, let arguments):
+      try container.encode(name, forKey: .function)
+      try parts.encodeList(arguments, forKey: .arguments) { try $0.write(to: $1) }
+    case .subquery(let collection, let variable, let predicate):
+      try collection.write(to: container.superEncoder(forKey: .subquery))
+      try parts.encode(variable, forKey: .variable)
+      try predicate.write(to: parts.superEncoder(forKey: .predicate))
+    case .conditional(let condition, let first, let second):
+      try condition.write(to: container.superEncoder(forKey: .condition))
+      try first.write(to: parts.superEncoder(forKey: .first))
+      try second.write(to: parts.superEncoder(forKey: .second))
+    case .element(let base, let index):
+      try base.write(to: container.superEncoder(forKey: .element))
+      try parts.encode(index, forKey: .index)
+    }
+  }
+}
+
+extension FetchExpression.CollectionIndex: Codable {
+  private static let words: [String: FetchExpression.CollectionIndex] = ["FIRST": .first, "LAST": .last, "SIZE": .size]
+
+  /// Decodes `"FIRST"`, `"LAST"`, `"SIZE"` or a number.
+  ///
+  /// - Throws: `DecodingError` for any other value.
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    if let word = try? container.decode(String.self), let index = Self.words[word] {
+      self = index
+    } else if let position = try? container.decode(Int.self), position >= 0 {
+      self = .at(position)
+    } else {
+      throw DecodingError.dataCorruptedError(in: container, debugDescription: "An index is FIRST, LAST, SIZE or a number from 0.")
+    }
+  }
+
+  /// Encodes the word or the number.
+  ///
+  /// - Throws: Errors of the encoder.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    switch self {
+    case .first: try container.encode("FIRST")
+    case .last: try container.encode("LAST")
+    case .size: try container.encode("SIZE")
+    case .at(let position): try container.encode(position)
+    }
+  }
+}
+
+extension FetchConstant: Codable {
+  private enum Key: String, CodingKey, CaseIterable {
+    case null, bool, int, real, decimal, string, date, data, uuid, url, object, entity, list
+  }
+
+  /// Decodes a constant of one kind, such as `{"decimal": "19.99"}`. An object is decoded from its URI, if its store is or was open in this
+  /// process.
+  ///
+  /// - Throws: `DecodingError` with the coding path.
+  public init(from decoder: any Decoder) throws { try self.init(from: decoder, allowsList: true) }
+
+  private init(from decoder: any Decoder, allowsList: Bool) throws {
+    let container = try decoder.container(keyedBy: Key.self)
+    let key = try container.onlyKey(of: "constant")
+    func cast(_ type: PredicateCast) throws -> FetchConstant {
+      if let value = type.cast(.string(try container.decode(String.self, forKey: key))) { return value }
+      throw DecodingError.dataCorruptedError(forKey: key, in: container, debugDescription: "This text is no \(key.rawValue).")
+    }
+    switch key {
+    case .null: self = .null
+    case .bool: self = .bool(try container.decode(Bool.self, forKey: key))
+    case .int: self = .int(try container.decode(Int64.self, forKey: key))
+    case .real: self = try (try? container.decode(Double.self, forKey: key)).map { .real($0) } ?? cast(.double)
+    case .string: self = .string(try container.decode(String.self, forKey: key))
+    case .date: self = .date(Date(timeIntervalSinceReferenceDate: try container.decode(Double.self, forKey: key)))
+    case .decimal: self = try cast(.decimal)
+    case .data: self = try cast(.data)
+    case .uuid: self = try cast(.uuid)
+    case .url: self = try cast(.url)
+    case .object: self = .object(try container.decode(ManagedObjectID.self, forKey: key))
+    case .entity: self = .entity(try container.decode(String.self, forKey: key))
+    case .list:
+      guard allowsList else {
+        throw DecodingError.dataCorruptedError(forKey: key, in: container, debugDescription: "A list cannot be in a list.")
+      }
+      self = .list(try container.decodeList(forKey: key) { try FetchConstant(from: $0, allowsList: false) })
+    }
+  }
+
+  /// Encodes the constant with its kind as the key.
+  ///
+  /// - Throws: `EncodingError` for the ID of an unsaved object, which is not valid elsewhere, for a value of a type that no attribute has, and for
+  ///   a nested list, which could not be decoded.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: Key.self)
+    if case .list(let items) = self, items.contains(where: { if case .list = $0 { true } else { false } }) {
+      throw EncodingError.invalidValue(self, .init(codingPath: encoder.codingPath, debugDescription: "A list cannot be in a list."))
+    }
+    switch self {
+    case .null: try container.encode(true, forKey: .null)
+    case .bool(let value): try container.encode(value, forKey: .bool)
+    case .int(let value): try container.encode(value, forKey: .int)
+    case .real(let value):
+      if value.isFinite { try container.encode(value, forKey: .real) } else { try container.encode("\(value)", forKey: .real) }
+    case .decimal(let value):
+      try container.encode(NSDecimalNumber(decimal: value).description(withLocale: Locale(identifier: "en_US_POSIX")), forKey: .decimal)
+    case .string(let value): try container.encode(value, forKey: .string)
+    case .date(let value): try container.encode(value.timeIntervalSinceReferenceDate, forKey: .date)
+    case .data(let value): try container.encode(value.base64EncodedString(), forKey: .data)
+    case .uuid(let value): try container.encode(value.uuidString, forKey: .uuid)
+    case .url(let value): try container.encode(value.absoluteString, forKey: .url)
+    case .object(let id): try container.encode(id, forKey: .object)
+    case .entity(let name): try container.encode(name, forKey: .entity)
+    case .list(let items): try container.encodeList(items, forKey: .list) { try $0.encode(to: $1) }
+    case .inMemory(let value):
+      let reason = "A \(value.typeName) can be compared in memory only and cannot be encoded."
+      throw EncodingError.invalidValue(self, .init(codingPath: encoder.codingPath, debugDescription: reason))
+    }
   }
 }

@@ -1,3 +1,6 @@
+public import Foundation
+package import ObjectModel
+
 /// An error in a format string or its arguments, with its position.
 public struct PredicateFormatError: Error, Sendable, Hashable {
   /// A description of the error or the expected input.
@@ -52,5 +55,18 @@ extension PredicateFormatError: CustomStringConvertible {
     case 0x1F300...0x1F64F, 0x1F680...0x1F6FF, 0x1F900...0x1FAFF, 0x20000...0x3FFFD: true
     default: false
     }
+  }
+}
+
+// MARK: - Advice
+
+extension PredicateFormatError: LocalizedError {}
+
+extension PredicateFormatError: AdvisedError {
+  /// The advice for users and developers of an application.
+  package var advice: ErrorAdvice {
+    ErrorAdvice(
+      user: "This search is not possible.",
+      developer: "Correct the format at the caret, and pass values as arguments instead of inserting them into the text.")
   }
 }

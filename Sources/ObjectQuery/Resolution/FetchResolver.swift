@@ -88,3 +88,111 @@ package struct FetchResolver: Sendable {
     return try resolution.resolve(predicate, isNegated: false)
   }
 }
+
+// MARK: - Values
+
+/// An expression whose value is requested for the objects that match a predicate.
+package enum ResolvedValue: Sendable {
+  /// A value that does not depend on the object; null has no type.
+  case constant(Slot, ResolvedType)
+  /// An object.
+  case object(ManagedObjectID)
+  /// A value that is computed for each object.
+  case expression(ResolvedExpression)
+}
+
+extension FetchResolver {
+  /// Resolves a predicate on an entity, and expressions on the objects that match it. All share the fetch's constants.
+  package func resolve(
+    _ predicate: FetchPredicate?, values expressions: [FetchExpression], entity: CompiledEntity, includesSubentities: Bool
+  ) throws(FetchPredicateError) -> (fetch: ResolvedFetch, values: [ResolvedValue]) {
+    var resolution = makeResolution(of: entity)
+    let resolved = try resolve(predicate, with: &resolution)
+    var values: [ResolvedValue] = []
+    for expression in expressions {
+      guard PredicateDepth.allows(expression) else { throw .nestingTooDeep(limit: PredicateDepth.limit) }
+      switch try resolution.operand(expression) {
+      case .expression(let expression, _): values.append(.expression(expression))
+      case .constant(.object(let id)): values.append(.object(id))
+      case .constant(let constant):
+        guard let (slot, type) = constant.natural else {
+          throw .unsupported(part: "\(constant.typeName) as a value", advice: "Give one value.")
+        }
+        values.append(.constant(slot, type))
+      case .list: throw .unsupported(part: "A list as a value", advice: "Give one value.")
+      }
+    }
+    let fetch = ResolvedFetch(
+      entity: entity, includesSubentities: includesSubentities, predicate: resolved, sortKeys: [], constants: resolution.constants)
+    return (fetch, values)
+  }
+}
+
+// MARK: - Merging the results of several stores
+
+extension FetchSpecification {
+  /// Returns the dictionary fetch with its sort keys as additional columns and without an offset, so that its rows can be merged with those
+  /// of other stores.
+  ///
+  /// - Parameter entity: The fetched entity.
+  package func forMerging(of entity: CompiledEntity) -> FetchSpecification {
+    var specification = self
+    let names = Dictionary(propertiesToFetch.map { ($0.name, $0.expression) }) { first, _ in first }
+    if propertiesToFetch.isEmpty { specification.propertiesToFetch = entity.storedAttributeNames.map { .keyPath($0) } }
+    specification.propertiesToFetch += sortDescriptors.enumerated().map { number, descriptor in
+      // No name that a caller uses looks like this.
+      .expression(descriptor.expression.replacing(names), as: "\u{0}\(number)")
+    }
+    if fetchLimit > 0 {
+      let window = fetchLimit.addingReportingOverflow(fetchOffset)
+      specification.fetchLimit = window.overflow ? 0 : window.partialValue
+    }
+    specification.fetchOffset = 0
+    return specification
+  }
+}
+
+extension CompiledEntity {
+  /// The attributes in dictionaries if no properties are specified.
+  var storedAttributeNames: [String] {
+    slots.filter { $0.attribute != nil && !$0.isTransient && $0.kind != .none }.map(\.name)
+  }
+}
+
+/// Parses the predicates and expressions of a model's indexes. An index never changes the results of a fetch, so an invalid one is ignored.
+package enum IndexFormats {
+  /// Returns the predicate of a partial index.
+  ///
+  /// - Throws: ``PredicateFormatError``, or ``FetchPredicateError`` for names that the model does not have.
+  package static func resolved(_ format: String, of entity: CompiledEntity, in model: CompiledModel) throws -> ResolvedFetch {
+    try FetchResolver(model: model).resolve(FetchPredicate(format: format, argumentArray: []), entity: entity)
+  }
+
+  /// Returns warnings for the invalid indexes of a model, in the order of the model.
+  package static func warnings(in model: CompiledModel) -> [ModelIssue] {
+    model.model.entities.flatMap { description -> [ModelIssue] in
+      guard let entity = model.entity(named: description.name) else { return [] }
+      return entity.entityDescription.indexes.flatMap { index in
+        problems(of: index, entity, model).map { problem in
+          ModelIssue(entityName: entity.name, propertyName: index.name, reason: problem, instead: "the index is left out")
+        }
+      }
+    }
+  }
+
+  private static func problems(of index: FetchIndexDescription, _ entity: CompiledEntity, _ model: CompiledModel) -> [String] {
+    var problems: [String] = []
+    if let format = index.partialIndexPredicate {
+      do { _ = try resolved(format, of: entity, in: model) } catch { problems.append("the index's predicate cannot be read: \(error)") }
+    }
+    for format in index.elements.compactMap(\.expression) {
+      do {
+        let descriptor = FetchSortDescriptor(expression: try FetchExpression(format: format))
+        _ = try FetchResolver(model: model).resolve(nil, sortDescriptors: [descriptor], entity: entity)
+      } catch {
+        problems.append("the index's expression cannot be read: \(error)")
+      }
+    }
+    return problems
+  }
+}

@@ -1,3 +1,5 @@
+import Foundation
+
 /// A pattern of LIKE: `*` matches any text, `?` a single Unicode scalar, and a backslash escapes the next character.
 ///
 /// Matching backtracks over at most one `*`. It takes O(*n* · *m*) time, where *n* and *m* are the lengths of the text and the pattern.
@@ -102,4 +104,36 @@ package struct LikePattern: Sendable, Hashable {
   }
 
   private static func isContinuation(_ byte: UInt8) -> Bool { byte & 0xC0 == 0x80 }
+}
+
+/// A regular expression of MATCHES, which must match the whole text.
+///
+/// The syntax is Foundation's. Expressions can backtrack: one such as `(a+)+b` from an untrusted source can take very long.
+package struct WholeTextPattern: Sendable {
+  private let expression: NSRegularExpression
+  private let options: ComparisonOptions
+
+  /// Compiles a pattern; nil if it is not a valid regular expression.
+  ///
+  /// - Parameters:
+  ///   - pattern: A regular expression.
+  ///   - options: The regular expression handles `caseInsensitive`. With `diacriticInsensitive`, marks are removed from the pattern and the
+  ///     text.
+  package init?(_ pattern: String, _ options: ComparisonOptions) {
+    self.options = options.intersection(.diacriticInsensitive)
+    let pattern = TextFolding.fold(pattern, self.options)
+    let flags: NSRegularExpression.Options = options.contains(.caseInsensitive) ? [.caseInsensitive] : []
+    // The pattern must be valid on its own: "a)|(b" is not, but would be inside the group. Foundation rejects the empty pattern only on its
+    // own.
+    guard pattern.isEmpty || (try? NSRegularExpression(pattern: pattern, options: flags)) != nil,
+      let expression = try? NSRegularExpression(pattern: "\\A(?:" + pattern + ")\\z", options: flags)
+    else { return nil }
+    self.expression = expression
+  }
+
+  /// Returns whether the whole text matches.
+  package func matches(_ text: String) -> Bool {
+    let text = TextFolding.fold(text, options)
+    return expression.firstMatch(in: text, range: NSRange(text.startIndex..., in: text)) != nil
+  }
 }

@@ -1,3 +1,6 @@
+public import Foundation
+package import ObjectModel
+
 /// A syntax error in the text of a query.
 public struct TextQueryError: Error, Sendable, Hashable, CustomStringConvertible {
   /// A description of the error and its fix.
@@ -192,5 +195,18 @@ private struct TextQueryParser {
     let query = TextQuery.phrase(text, isPrefix: isPrefix)
     if isPrefix, query.isEmpty { recordError("Expected a word before the star", at: start) }
     return query
+  }
+}
+
+// MARK: - Advice
+
+extension TextQueryError: LocalizedError {}
+
+extension TextQueryError: AdvisedError {
+  /// The advice for users and developers of an application.
+  package var advice: ErrorAdvice {
+    ErrorAdvice(
+      user: "The search text is not valid.",
+      developer: "Show the message and the position, or parse user input with TextQuery(typed:), which ignores syntax errors.")
   }
 }

@@ -263,3 +263,151 @@ extension StoreType {
   /// Whether the class of the type is known: it is registered or the library's own.
   package var hasStoreClass: Bool { PersistentStoreCoordinator.storeClass(of: self) != nil }
 }
+
+// MARK: - Open stores
+
+extension StoreError {
+  /// Returns the error for a request while no store is open.
+  package static func noOpenStore(_ operation: StoreOperation) -> StoreError {
+    StoreError(.noStoreOpen, operation: operation)
+  }
+
+  /// Returns the error for an object whose store is not open.
+  package static func noOpenStore(of objectID: ManagedObjectID, _ operation: StoreOperation) -> StoreError {
+    return StoreError(.storeOfObjectNotOpen(objectID), operation: operation)
+  }
+}
+
+extension PersistentStoreCoordinator {
+  /// Throws if no store is open.
+  package func checkOpen(_ operation: StoreOperation) throws(StoreError) {
+    if persistentStores.isEmpty { throw .noOpenStore(operation) }
+  }
+
+  /// Returns the open store of an object.
+  ///
+  /// - Throws: ``StoreError`` with ``StoreError/Code/noOpenStore`` if the store is not open, because it is then unknown whether the object
+  ///   exists.
+  package func openStore(of objectID: ManagedObjectID, _ operation: StoreOperation) throws(StoreError) -> PersistentStore {
+    if let store = store(numbered: objectID.space) { return store }
+    throw .noOpenStore(of: objectID, operation)
+  }
+
+  /// Returns the open stores that contain objects of an entity. The result is never empty, because a request that no store can answer must
+  /// not return an empty result.
+  ///
+  /// - Parameters:
+  ///   - includesSubentities: Whether to include stores that contain only subentities.
+  ///   - affectedStores: The identifiers of the requested stores, or nil for all.
+  /// - Throws: ``StoreError`` with ``StoreError/Code/noOpenStore`` if no store, or a requested store, is not open; with
+  ///   ``StoreError/Code/entityNotInStore`` if no store contains the entity.
+  package func openStores(
+    holding entity: CompiledEntity, includesSubentities: Bool = true, affectedStores: [String]?, _ operation: StoreOperation
+  ) throws(StoreError) -> [PersistentStore] {
+    let open = persistentStores
+    if open.isEmpty { throw .noOpenStore(operation) }
+    if let missing = affectedStores?.first(where: { name in !open.contains { $0.identifier == name } }) {
+      throw StoreError(.namedStoreNotOpen(missing), operation: operation)
+    }
+    let numbers = includesSubentities ? entity.subtree : entity.number..<entity.number + 1
+    let holding = open.filter { store in
+      (affectedStores?.contains(store.identifier) ?? true) && numbers.contains { store.entityNumbers.contains($0) }
+    }
+    guard holding.isEmpty else { return holding }
+    throw entityNotInStore(entity, isNamed: affectedStores != nil, operation)
+  }
+
+  /// Returns the error for an entity that no open store contains.
+  ///
+  /// - Parameter isNamed: Whether the request names its stores.
+  package func entityNotInStore(_ entity: CompiledEntity, isNamed: Bool = false, _ operation: StoreOperation) -> StoreError {
+    let configurations = compiledModel.model.configurations.filter { $0.entityNames.contains(entity.name) }.map(\.name)
+    return StoreError(.entityInNoOpenStore(entity.name, isNamed: isNamed, configurations: configurations), operation: operation)
+  }
+}
+
+// MARK: - Existing store
+
+extension PersistentStoreCoordinator {
+  /// Creates a coordinator for a store that is already open and contains all entities of the model. The caller remains responsible for
+  /// closing it.
+  ///
+  /// - Parameter model: A model with the same entity and property numbers as the model that the store was opened with.
+  package convenience init(
+    adopting store: any IncrementalStore, metadata: StoreMetadata, model: CompiledModel, isReadOnly: Bool, rowCacheLimit: Int
+  ) {
+    self.init(compiledModel: model, rowCacheLimit: rowCacheLimit)
+    var description = PersistentStoreDescription(type: StoreType(rawValue: metadata.storeType))
+    description.isReadOnly = isReadOnly
+    let configuration = StoreConfiguration(description: description, model: model, entityNumbers: model.entities.map(\.number))
+    add(PersistentStore(configuration: configuration, store: store, metadata: metadata, cacheLimit: rowCacheLimit, observers: observers))
+  }
+}
+
+/// An open store of a ``PersistentStoreCoordinator``, with its identifier, metadata, and description.
+///
+/// If several stores contain an entity, ``ManagedObjectContext/assign(_:to:)`` selects the store of a new object. The reference can be kept
+/// and is safe to use from any thread. After the store is removed, requests throw ``StoreError`` with ``StoreError/Code/noOpenStore``.
+public final class PersistentStore: Sendable {
+  /// The description that the store was opened with.
+  public let storeDescription: PersistentStoreDescription
+  /// The UUID of the store.
+  public let identifier: String
+  /// The underlying store, an instance of the class that is registered for the type.
+  public let incrementalStore: any IncrementalStore
+  package let entityNumbers: Set<Int>
+  /// The location of the backup that was made before a migration, or nil if opening the store ran no migration or no backup was requested.
+  public let migrationBackupURL: URL?
+  package let space: ObjectIDSpace
+  /// The model that the store was opened with.
+  let model: CompiledModel
+  package let cache: RowCache
+  /// Serializes saves and transactions. Held until the row cache and the observers have been updated, so that they see saves in the order
+  /// of their commits.
+  let saving = NSRecursiveLock()
+  let observers: ChangeObservers
+  /// The changes of running transactions. Accessed with ``saving`` held.
+  let uncommitted = Mutex(UncommittedChanges())
+  let pinned = Mutex(PinnedGenerations())
+  private let storedMetadata: Mutex<StoreMetadata>
+  /// The last history transaction by others of which observers were notified, or nil if the store keeps no history.
+  let lastReportedPosition = Mutex<HistoryPosition?>(nil)
+
+  init(
+    configuration: StoreConfiguration, store: any IncrementalStore, metadata: StoreMetadata, cacheLimit: Int, observers: ChangeObservers,
+    migrationBackupURL: URL? = nil
+  ) {
+    self.migrationBackupURL = migrationBackupURL
+    self.observers = observers
+    storeDescription = configuration.description
+    identifier = metadata.storeIdentifier
+    incrementalStore = store
+    entityNumbers = Set(configuration.entityNumbers)
+    model = configuration.model
+    space = ObjectIDSpace.register(storeIdentifier: metadata.storeIdentifier, model: model)
+    cache = RowCache(model: configuration.model, byteLimit: cacheLimit)
+    storedMetadata = Mutex(metadata)
+  }
+
+  /// The type of the store.
+  public var type: StoreType { storeDescription.type }
+  /// The location of the store, or nil for stores without a file.
+  public var url: URL? { storeDescription.url }
+  /// Whether the store is read-only.
+  public var isReadOnly: Bool { storeDescription.isReadOnly }
+  /// The model configuration of the store, or nil for all entities.
+  public var configurationName: String? { storeDescription.configuration }
+  /// The metadata of the store.
+  public var metadata: StoreMetadata { storedMetadata.withLock { $0 } }
+
+  /// Updates the cached metadata after the store has changed it.
+  func update(_ metadata: StoreMetadata) { storedMetadata.withLock { $0 = metadata } }
+
+  /// Replaces the application's entries in the metadata immediately.
+  ///
+  /// - Throws: ``StoreError`` if the metadata cannot be written.
+  public func setUserMetadata(_ metadata: [String: String]) throws {
+    try incrementalStore.setUserMetadata(metadata)
+    storedMetadata.withLock { $0.userMetadata = metadata }
+  }
+}

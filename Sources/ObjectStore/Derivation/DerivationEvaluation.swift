@@ -1,6 +1,6 @@
 public import Foundation
 public import ObjectModel
-import ObjectQuery
+package import ObjectQuery
 
 /// Computes derived attributes of rows in memory, for stores without a query language.
 ///
@@ -131,5 +131,165 @@ extension BatchChanges {
     if outcome.isEmpty { return }
     var known = Set(inserted).union(updated).union(deleted)
     refreshed += (outcome.refreshed.references + outcome.outdated).filter { known.insert($0).inserted }
+  }
+}
+
+/// The computation of derived values, shared by evaluation in memory and the SQL functions of stores.
+package enum DerivedValue {
+  /// Applies a text operation to a value. Other operations return the value unchanged.
+  package static func changed(_ value: Slot, by operation: DerivationOperation) -> Slot {
+    switch operation {
+    case .canonical: ExpressionFunctions.apply(.canonical, [value], .text)
+    case .uppercase: ExpressionFunctions.apply(.uppercase, [value], .text)
+    case .lowercase: ExpressionFunctions.apply(.lowercase, [value], .text)
+    default: value
+    }
+  }
+
+  /// Converts a computed value to an attribute type. Returns null if the type cannot represent the value.
+  package static func fitted(_ value: Slot, to type: AttributeType) -> Slot {
+    guard type.isNumeric, let number = type.traits.number else { return value }
+    return fitted(value, number)
+  }
+
+  private static func fitted(_ value: Slot, _ form: NumberForm) -> Slot {
+    switch (value, form) {
+    case (.int(let number), .integer(let range)): range.contains(number) ? value : .null
+    case (.int(let number), .double): .real(Double(number))
+    case (.int(let number), .single): .real(Double(Float(number)))
+    case (.int(let number), .decimal): .bytes(DecimalCoding.encode(Decimal(number)))
+    case (.real(let number), .single): number.isFinite && !Float(number).isFinite ? .null : .real(Double(Float(number)))
+    // The sum of integers exceeds 64 bits.
+    case (.real, .integer), (.real, .decimal): .null
+    case (.bytes(let data), .double): real(of: data)
+    case (.bytes(let data), .single): fitted(real(of: data), .single)
+    default: value
+    }
+  }
+
+  /// Converts a decimal to a double. Returns null for NaN, which SQLite cannot store.
+  private static func real(of data: Data) -> Slot {
+    guard let number = DecimalCoding.decode(data), !number.isNaN else { return .null }
+    return .real(NSDecimalNumber(decimal: number).doubleValue)
+  }
+
+  /// Returns whether two values are identical when stored. Canonically equivalent texts with different bytes are not.
+  package static func isSame(_ left: Slot, _ right: Slot) -> Bool {
+    if case .text(let left) = left, case .text(let right) = right { return left.utf8.elementsEqual(right.utf8) }
+    return left == right
+  }
+}
+
+extension CompiledDerivation {
+  /// The aggregate function of the operation, or nil if it is not an aggregate.
+  package var statistic: ResolvedAggregate.Function? {
+    switch operation {
+    case .count: .count
+    case .sum: .sum
+    case .minimum: .minimum
+    case .maximum: .maximum
+    case .average: .average
+    case .copy, .canonical, .uppercase, .lowercase, .now: nil
+    }
+  }
+
+  /// The value for an object without any values at the end of the path: 0 for counts and sums, otherwise null.
+  package var emptyValue: Slot {
+    switch operation {
+    case .count: .int(0)
+    case .sum: DerivedValue.fitted(.int(0), to: type)
+    default: .null
+    }
+  }
+
+  /// Whether every result is a valid value of the attribute without conversion.
+  package var alwaysFits: Bool {
+    switch operation {
+    case .count: type == .integer64
+    case .sum, .average: false
+    default: source.map { $0.attributeType == type } ?? true
+    }
+  }
+}
+
+// MARK: - Derived attributes of a save
+
+extension SaveChangesRequest {
+  /// Returns the save with the derived values that depend only on the saved row. In new rows, other derived attributes get the values of an
+  /// object without relationships. Values that the request contains for derived attributes are discarded.
+  ///
+  /// - Parameter now: The result of `now()`, in seconds since 2001.
+  package func withLocalValues(_ model: CompiledModel, now: Double) throws -> SaveChangesRequest {
+    var result = self
+    let evaluation = LocalDerivation(model: model, now: now)
+    if inserted.contains(where: { model.entities[$0.entityNumber].hasDerivedSlots }) {
+      result.inserted = try evaluation.inserted(inserted)
+    }
+    if updated.contains(where: { model.entities[$0.row.entityNumber].hasDerivedSlots }) {
+      result.updated = try evaluation.updated(updated)
+    }
+    return result
+  }
+}
+
+private struct LocalDerivation {
+  let model: CompiledModel
+  let now: Double
+
+  private func derivations(of entity: CompiledEntity, _ known: inout [Int: [CompiledDerivation]]) -> [CompiledDerivation] {
+    guard entity.hasDerivedSlots else { return [] }
+    if let found = known[entity.number] { return found }
+    let found = model.derivations.filter { model.entities[$0.entity].subtree.contains(entity.number) }
+    known[entity.number] = found
+    return found
+  }
+
+  /// Computes a local derivation from a row and the values computed for it so far.
+  private func value(_ derivation: CompiledDerivation, _ row: RowImage, _ values: [Int: Slot]) throws -> Slot {
+    if derivation.operation == .now { return .real(now) }
+    guard let source = derivation.source else { return .null }
+    let value = try values[source.index] ?? row.value(source.index, of: model.entities[row.entityNumber], nil)
+    return DerivedValue.fitted(DerivedValue.changed(value, by: derivation.operation), to: derivation.type)
+  }
+
+  func inserted(_ rows: RowList) throws -> RowList {
+    var known: [Int: [CompiledDerivation]] = [:]
+    let writer = RowWriter(rowCapacity: rows.count)
+    var images: [RowImage] = []
+    images.reserveCapacity(rows.count)
+    for row in rows {
+      let entity = model.entities[row.entityNumber]
+      let derivations = derivations(of: entity, &known)
+      if derivations.isEmpty {
+        images.append(row)
+        continue
+      }
+      var values: [Int: Slot] = [:]
+      for derivation in derivations {
+        values[derivation.slot.index] = derivation.isLocal ? try value(derivation, row, values) : derivation.emptyValue
+      }
+      images.append(BatchEdits.edited(row, values, entity: entity, version: row.version, into: writer))
+    }
+    return RowList(images)
+  }
+
+  func updated(_ updates: [SaveChangesRequest.Update]) throws -> [SaveChangesRequest.Update] {
+    var known: [Int: [CompiledDerivation]] = [:]
+    let writer = RowWriter(rowCapacity: updates.count)
+    return try updates.map { update in
+      let entity = model.entities[update.row.entityNumber]
+      let derivations = derivations(of: entity, &known)
+      if derivations.isEmpty { return update }
+      var changed = update.changedSlots
+      for derivation in derivations { changed.remove(derivation.slot.index) }
+      var values: [Int: Slot] = [:]
+      for derivation in derivations where derivation.isLocal {
+        if derivation.operation != .now, let source = derivation.source, !changed.contains(source.index) { continue }
+        values[derivation.slot.index] = try value(derivation, update.row, values)
+        changed.insert(derivation.slot.index)
+      }
+      let row = BatchEdits.edited(update.row, values, entity: entity, version: update.row.version, into: writer)
+      return SaveChangesRequest.Update(row: row, changedSlots: changed, oldVersion: update.oldVersion)
+    }
   }
 }

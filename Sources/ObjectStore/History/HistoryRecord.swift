@@ -75,3 +75,364 @@ package enum HistoryValue: Hashable, Sendable {
   /// The size of a digest in bytes.
   static let digestSize = 32
 }
+
+/// The tags of records. `Documentation/FileFormat.md` specifies the fields that follow each.
+enum HistoryRecordKind: UInt64 {
+  case inserted = 1
+  case insertedWithValues, updated, updatedWithValues, deleted, deletedWithValues, derived, linksAdded, linksRemoved, ordered
+  case orderedWithMembers, whole
+}
+
+/// The tags of values.
+enum HistoryValueKind: UInt64 {
+  case null = 0
+  case int, real, text, bytes, reference, large
+}
+
+/// Encodes the records of a transaction, split into chunks that each fit into a row without overflow pages. All numbers are varints: 7 bits
+/// a byte, least significant first.
+package struct HistoryEncoder {
+  /// The maximum number of bytes of a chunk, unless a single record is larger.
+  package static let limit = 3_900
+  /// The maximum number of members in a record. A member takes at most 12 bytes, so the record stays below the limit.
+  static let membersOfRecord = 256
+
+  private var output: [[UInt8]] = []
+  private var bytes: [UInt8] = []
+  /// The current run of inserted rows with consecutive keys, which may still be extended.
+  private var run: (entity: Int, first: Int64, count: Int64)?
+
+  package init() {}
+
+  /// Returns the chunks in order. Empty if nothing was added.
+  package consuming func finish() -> [[UInt8]] {
+    endRun()
+    if !bytes.isEmpty { output.append(bytes) }
+    return output
+  }
+
+  // MARK: Records
+
+  /// Adds an inserted row. If its key follows the previous one, the current run is extended.
+  package mutating func addInserted(entity: Int, key: Int64) {
+    if let known = run, known.entity == entity, known.first + known.count == key {
+      run = (entity, known.first, known.count + 1)
+    } else {
+      endRun()
+      run = (entity, key, 1)
+    }
+  }
+
+  /// Adds an update of properties.
+  ///
+  /// - Parameter properties: The properties, encoded by ``encoded(_:)``. Many rows share the same list.
+  package mutating func addUpdated(_ object: HistoryObject, encodedProperties properties: [UInt8]) {
+    add { $0.put(.updated, object, properties) }
+  }
+
+  /// Returns properties in the encoding of ``addUpdated(_:encodedProperties:)``.
+  package static func encoded(_ properties: [Int]) -> [UInt8] {
+    var output = HistoryEncoder()
+    output.put(properties)
+    return output.bytes
+  }
+
+  package mutating func add(_ record: HistoryRecord) {
+    switch record {
+    case .inserted(let entity, let first, let count):
+      add { output in
+        output.begin(.inserted)
+        output.put(entity)
+        output.put(UInt64(bitPattern: first))
+        output.put(UInt64(bitPattern: count))
+      }
+    case .insertedWithValues(let object, let values): add { $0.put(.insertedWithValues, object, values) }
+    case .updated(let object, let properties): addUpdated(object, encodedProperties: Self.encoded(properties))
+    case .updatedWithValues(let object, let changes):
+      add { output in
+        output.put(.updatedWithValues, object, [UInt8]())
+        output.put(changes.count)
+        for change in changes {
+          output.put(change.property)
+          output.put(change.old)
+          output.put(change.new)
+        }
+      }
+    case .deleted(let object, let tombstone, let others):
+      add { output in
+        output.put(others == nil ? .deleted : .deletedWithValues, object, tombstone)
+        if let others { output.put(others) }
+      }
+    case .derived(let object, let properties): add { $0.put(.derived, object, Self.encoded(properties)) }
+    case .linked(let relationship, let isRemoval, let object, let members):
+      for start in stride(from: 0, to: members.count, by: Self.membersOfRecord) {
+        let part = members[start..<min(start + Self.membersOfRecord, members.count)]
+        add { $0.put(part, of: object, relationship, isRemoval: isRemoval) }
+      }
+    case .ordered(let relationship, let object, let members):
+      add { output in
+        output.begin(members == nil ? .ordered : .orderedWithMembers)
+        output.put(relationship)
+        output.put(object)
+        guard let members else { return }
+        output.put(members.count)
+        for member in members { output.put(member) }
+      }
+    case .whole(let from, let to):
+      add { output in
+        output.begin(.whole)
+        output.put(from.utf8)
+        output.put(to.utf8)
+      }
+    }
+  }
+
+  private mutating func endRun() {
+    guard let run else { return }
+    self.run = nil
+    add(.inserted(entity: run.entity, first: run.first, count: run.count))
+  }
+
+  /// Appends the bytes that `body` writes as one record. If they exceed the limit, they start a new chunk.
+  private mutating func add(_ body: (inout HistoryEncoder) -> Void) {
+    endRun()
+    let start = bytes.count
+    body(&self)
+    guard start > 0, bytes.count > Self.limit else { return }
+    let record = Array(bytes[start...])
+    bytes.removeSubrange(start...)
+    output.append(bytes)
+    bytes = record
+  }
+
+  // MARK: Parts of records
+
+  private mutating func put(_ number: UInt64) {
+    var rest = number
+    while rest >= 0x80 {
+      bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
+      rest >>= 7
+    }
+    bytes.append(UInt8(truncatingIfNeeded: rest))
+  }
+
+  private mutating func put(_ number: Int) { put(UInt64(bitPattern: Int64(number))) }
+  private mutating func begin(_ kind: HistoryRecordKind) { put(kind.rawValue) }
+  private mutating func beginValue(_ kind: HistoryValueKind) { put(kind.rawValue) }
+
+  private mutating func put(_ object: HistoryObject) {
+    put(object.entity)
+    put(UInt64(bitPattern: object.key))
+  }
+
+  private mutating func put(_ kind: HistoryRecordKind, _ object: HistoryObject, _ rest: [UInt8]) {
+    begin(kind)
+    put(object)
+    bytes += rest
+  }
+
+  private mutating func put(_ kind: HistoryRecordKind, _ object: HistoryObject, _ values: [HistoryAssignment]) {
+    put(kind, object, [UInt8]())
+    put(values)
+  }
+
+  private mutating func put(_ properties: [Int]) {
+    put(properties.count)
+    for property in properties { put(property) }
+  }
+
+  private mutating func put(_ values: [HistoryAssignment]) {
+    put(values.count)
+    for value in values {
+      put(value.property)
+      put(value.value)
+    }
+  }
+
+  private mutating func put(_ members: ArraySlice<HistoryObject>, of object: HistoryObject, _ relationship: Int, isRemoval: Bool) {
+    begin(isRemoval ? .linksRemoved : .linksAdded)
+    put(relationship)
+    put(object)
+    put(members.count)
+    for member in members { put(member) }
+  }
+
+  private mutating func put(_ content: some Collection<UInt8>) {
+    put(content.count)
+    bytes += content
+  }
+
+  private mutating func put(_ value: HistoryValue) {
+    switch value {
+    case .null: beginValue(.null)
+    case .int(let number):
+      beginValue(.int)
+      // Zigzag encoding: numbers with small absolute values are short.
+      put(UInt64(bitPattern: number &<< 1 ^ number &>> 63))
+    case .real(let bits):
+      beginValue(.real)
+      for byte in 0..<8 { bytes.append(UInt8(truncatingIfNeeded: bits >> (UInt64(byte) * 8))) }
+    case .text(let text):
+      beginValue(.text)
+      put(text.utf8)
+    case .bytes(let data):
+      beginValue(.bytes)
+      put(data)
+    case .reference(let object):
+      beginValue(.reference)
+      put(object)
+    case .large(let id, let size, let digest):
+      beginValue(.large)
+      put(UInt64(bitPattern: id))
+      put(UInt64(bitPattern: size))
+      put(digest)
+    }
+  }
+}
+
+/// Decodes the records of a history row. All bytes are validated; invalid input throws.
+///
+/// Records are not nested. The count of a list is at most the number of remaining bytes, an ID at most ``maximumID``, and a key at most
+/// ``maximumKey``.
+package struct HistoryDecoder {
+  /// The greatest ID that is assigned.
+  package static let maximumID = UInt64(Int32.max)
+  /// The greatest key of a row.
+  package static let maximumKey = UInt64(1) << 46 - 1
+
+  private let bytes: [UInt8]
+  private let number: Int64
+  private var position = 0
+
+  /// - Parameter number: The number of the row, which errors name.
+  package init(_ bytes: [UInt8], number: Int64) {
+    self.bytes = bytes
+    self.number = number
+  }
+
+  private var failure: StoreError { StoreError(.unreadableHistory(number: number), operation: .readHistory) }
+
+  /// Returns the next record, or nil after the last one.
+  ///
+  /// - Throws: ``StoreError`` with the code `storeCorrupt` if the bytes are not a valid record.
+  package mutating func next() throws(StoreError) -> HistoryRecord? {
+    if position == bytes.count { return nil }
+    guard let kind = HistoryRecordKind(rawValue: try varint()) else { throw failure }
+    switch kind {
+    case .inserted:
+      let (entity, first, count) = (try id(), try key(), try varint())
+      guard count > 0, count <= Self.maximumKey - UInt64(first) + 1 else { throw failure }
+      return .inserted(entity: entity, first: first, count: Int64(count))
+    case .insertedWithValues: return .insertedWithValues(try object(), try assignments())
+    case .updated: return .updated(try object(), properties: try list { decoder throws(StoreError) in try decoder.id() })
+    case .updatedWithValues:
+      return .updatedWithValues(
+        try object(),
+        try list { decoder throws(StoreError) in
+          HistoryChange(property: try decoder.id(), old: try decoder.value(), new: try decoder.value())
+        })
+    case .deleted: return .deleted(try object(), tombstone: try assignments(), others: nil)
+    case .deletedWithValues: return .deleted(try object(), tombstone: try assignments(), others: try assignments())
+    case .derived: return .derived(try object(), properties: try list { decoder throws(StoreError) in try decoder.id() })
+    case .linksAdded, .linksRemoved:
+      let (relationship, object) = (try id(), try object())
+      let members = try list { decoder throws(StoreError) in try decoder.object() }
+      guard !members.isEmpty else { throw failure }
+      return .linked(relationship: relationship, isRemoval: kind == .linksRemoved, object, members: members)
+    case .ordered: return .ordered(relationship: try id(), try object(), members: nil)
+    case .orderedWithMembers:
+      return .ordered(
+        relationship: try id(), try object(), members: try list { decoder throws(StoreError) in try decoder.object() })
+    case .whole: return .whole(from: try text(), to: try text())
+    }
+  }
+
+  // MARK: Parts of records
+
+  private mutating func byte() throws(StoreError) -> UInt8 {
+    guard position < bytes.count else { throw failure }
+    defer { position += 1 }
+    return bytes[position]
+  }
+
+  private mutating func varint() throws(StoreError) -> UInt64 {
+    var (result, shift) = (UInt64(0), UInt64(0))
+    while true {
+      let byte = try byte()
+      // The tenth byte contains only one bit.
+      guard shift < 63 || byte <= 1 else { throw failure }
+      result |= UInt64(byte & 0x7F) << shift
+      if byte & 0x80 == 0 { return result }
+      shift += 7
+    }
+  }
+
+  private mutating func id() throws(StoreError) -> Int {
+    let id = try varint()
+    guard id > 0, id <= Self.maximumID else { throw failure }
+    return Int(id)
+  }
+
+  private mutating func key() throws(StoreError) -> Int64 {
+    let key = try varint()
+    guard key > 0, key <= Self.maximumKey else { throw failure }
+    return Int64(key)
+  }
+
+  private mutating func object() throws(StoreError) -> HistoryObject { HistoryObject(entity: try id(), key: try key()) }
+
+  /// Reads the count of a list. Each element takes at least one byte, so a count greater than the remaining bytes is rejected before memory
+  /// is allocated.
+  private mutating func count() throws(StoreError) -> Int {
+    let count = try varint()
+    guard count <= UInt64(bytes.count - position) else { throw failure }
+    return Int(count)
+  }
+
+  private mutating func list<Element>(
+    _ element: (inout HistoryDecoder) throws(StoreError) -> Element
+  ) throws(StoreError) -> [Element] {
+    var result: [Element] = []
+    for _ in 0..<(try count()) { result.append(try element(&self)) }
+    return result
+  }
+
+  private mutating func assignments() throws(StoreError) -> [HistoryAssignment] {
+    try list { decoder throws(StoreError) in HistoryAssignment(property: try decoder.id(), value: try decoder.value()) }
+  }
+
+  private mutating func content() throws(StoreError) -> ArraySlice<UInt8> {
+    let count = try count()
+    defer { position += count }
+    return bytes[position..<position + count]
+  }
+
+  private mutating func text() throws(StoreError) -> String {
+    guard let text = String(validating: try content(), as: UTF8.self) else { throw failure }
+    return text
+  }
+
+  private mutating func value() throws(StoreError) -> HistoryValue {
+    guard let kind = HistoryValueKind(rawValue: try varint()) else { throw failure }
+    switch kind {
+    case .null: return .null
+    case .int:
+      let folded = try varint()
+      return .int(Int64(bitPattern: folded >> 1) ^ -Int64(bitPattern: folded & 1))
+    case .real:
+      var bits = UInt64(0)
+      for shift in 0..<UInt64(8) { bits |= UInt64(try byte()) << (shift * 8) }
+      return .real(bits: bits)
+    case .text: return .text(try text())
+    case .bytes: return .bytes(Data(try content()))
+    case .reference: return .reference(try object())
+    case .large:
+      let (id, size) = (try varint(), try varint())
+      let digest = Data(try content())
+      guard let id = Int64(exactly: id), let size = Int64(exactly: size), digest.count == HistoryValue.digestSize else {
+        throw failure
+      }
+      return .large(id: id, size: size, digest: digest)
+    }
+  }
+}

@@ -114,7 +114,8 @@ extension StoreError {
   /// Creates the error for one violated uniqueness constraint.
   package init(_ conflict: ConstraintConflict, operation: StoreOperation, path: String? = nil, underlying: (any Error)? = nil) {
     self.init(
-      .duplicateValues(entity: conflict.entityName, properties: conflict.constraint), operation: operation, path: path, underlying: underlying)
+      .duplicateValues(entity: conflict.entityName, properties: conflict.constraint), operation: operation, path: path,
+      underlying: underlying)
     constraintConflicts = [conflict]
   }
 }

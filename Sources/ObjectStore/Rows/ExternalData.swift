@@ -152,3 +152,127 @@ public struct ExternalDataChunks: AsyncSequence, Sendable {
     }
   }
 }
+
+/// A large value held in memory.
+package struct ExternalBytes: ExternalContent {
+  let bytes: Data
+  package init(_ bytes: Data) { self.bytes = bytes }
+  package var count: Int { bytes.count }
+  package func data() -> Data { bytes }
+
+  package func makeReader() -> ExternalDataReader {
+    var rest = bytes[...]
+    return ExternalDataReader {
+      guard !rest.isEmpty else { return nil }
+      let chunk = Data(rest.prefix(ExternalData.chunkSize))
+      rest = rest.dropFirst(chunk.count)
+      return chunk
+    }
+  }
+}
+
+/// A large value in a file of the application, read on demand.
+struct ExternalFile: ExternalContent {
+  let path: String
+
+  init(_ url: URL) throws {
+    guard url.isFileURL else {
+      throw StoreError(.largeValueWithoutFileURL, operation: .readFile)
+    }
+    path = url.path
+    var status = stat()
+    guard stat(path, &status) == 0 else { throw Self.failure(ofSystem: errno, path) }
+    guard status.st_mode & S_IFMT != S_IFDIR else { throw StoreError(.largeValueIsFolder, operation: .readFile, path: path) }
+    guard access(path, R_OK) == 0 else { throw Self.failure(ofSystem: errno, path) }
+  }
+
+  private static func failure(ofSystem number: Int32, _ path: String) -> StoreError {
+    let reason: StoreError.Reason =
+      switch number {
+      case ENOENT, ENOTDIR: .largeValueMissing
+      case EACCES, EPERM: .largeValueForbidden
+      default: .largeValueUnreadable
+      }
+    var error = StoreError(
+      reason, operation: .readFile, path: path, underlying: POSIXErrorCode(rawValue: number).map { POSIXError($0) })
+    error.systemErrorNumber = number
+    return error
+  }
+
+  var count: Int {
+    get throws {
+      do {
+        return (try FileManager.default.attributesOfItem(atPath: path)[.size] as? NSNumber)?.intValue ?? 0
+      } catch { throw Self.failure(error, path) }
+    }
+  }
+
+  func makeReader() throws -> ExternalDataReader {
+    do {
+      let handle = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
+      return ExternalDataReader { [path] in
+        do { return try handle.read(upToCount: ExternalData.chunkSize) } catch { throw Self.failure(error, path) }
+      }
+    } catch { throw Self.failure(error, path) }
+  }
+
+  private static func failure(_ error: any Error, _ path: String) -> StoreError {
+    StoreError(.largeValueUnreadable, operation: .readFile, path: path, underlying: error)
+  }
+}
+
+/// Writes a large value in chunks, for values that come from a stream.
+///
+/// A store with external files encrypts the chunks and writes them to a file as they arrive; other stores keep them in memory. The value
+/// becomes part of the store when an object that uses it is saved. If no object is saved with it, it is removed.
+///
+/// ```swift
+/// let writer = try film.makeExternalDataWriter()
+/// for try await piece in download { try writer.write(piece) }
+/// try film.setExternalData(writer.finish(), forKey: "content")
+/// ```
+public final class ExternalDataWriter {
+  private let sink: any ExternalDataSink
+  private var isFinished = false
+
+  /// Creates a writer for the sink of a store.
+  public init(_ sink: any ExternalDataSink) { self.sink = sink }
+
+  /// Creates a writer that keeps the value in memory.
+  public convenience init() { self.init(MemorySink()) }
+
+  /// Appends bytes.
+  ///
+  /// - Throws: ``StoreError``, for example if the disk is full. The writer cannot be used after an error.
+  public func write(_ bytes: Data) throws {
+    guard !isFinished else { throw StoreError(.writerFinished, operation: .writeLargeValue) }
+    try sink.write(bytes)
+  }
+
+  /// Completes the value and returns it.
+  ///
+  /// - Throws: ``StoreError``, for example if the disk is full. Nothing of the value is kept then.
+  public func finish() throws -> ExternalData {
+    guard !isFinished else { throw StoreError(.writerFinished, operation: .writeLargeValue) }
+    isFinished = true
+    return ExternalData(content: try sink.finish())
+  }
+}
+
+/// The destination of an ``ExternalDataWriter``. Implemented by stores. A sink that is deallocated before ``finish()`` discards its bytes.
+public protocol ExternalDataSink: AnyObject {
+  /// Appends bytes.
+  ///
+  /// - Throws: ``StoreError``, for example if the disk is full.
+  func write(_ bytes: Data) throws
+  /// Completes the value and returns it.
+  ///
+  /// - Throws: ``StoreError``, for example if the disk is full.
+  func finish() throws -> any ExternalContent
+}
+
+private final class MemorySink: ExternalDataSink {
+  private var data = Data()
+  func write(_ bytes: Data) { data.append(bytes) }
+  func finish() -> any ExternalContent { ExternalBytes(data) }
+}

@@ -19,8 +19,10 @@ public struct StoreOperation: RawRepresentable, Sendable, Hashable, ExpressibleB
 
 extension StoreOperation {
   // Stores and their files.
-  package static let open: Self = "open"
-  package static let create: Self = "create"
+  /// The operation “open”.
+  public static let open: Self = "open"
+  /// The operation “create”.
+  public static let create: Self = "create"
   package static let unlock: Self = "unlock"
   package static let readKeyFile: Self = "read the key file"
   package static let writeKeyFile: Self = "write the key file"
@@ -29,14 +31,18 @@ extension StoreOperation {
   package static let encrypt: Self = "encrypt or decrypt"
   package static let copyStore: Self = "copy the store"
   package static let compact: Self = "compact"
-  package static let backUp: Self = "back up"
-  package static let `import`: Self = "import"
+  /// The operation “back up”.
+  public static let backUp: Self = "back up"
+  /// The operation “import”.
+  public static let `import`: Self = "import"
   package static let export: Self = "export"
   package static let replace: Self = "replace"
   package static let destroy: Self = "destroy"
-  package static let verify: Self = "verify"
+  /// The operation “verify”.
+  public static let verify: Self = "verify"
   package static let lock: Self = "lock"
-  package static let read: Self = "read"
+  /// The operation “read”.
+  public static let read: Self = "read"
   package static let write: Self = "write"
   package static let watch: Self = "watch"
   package static let execute: Self = "execute"
@@ -45,12 +51,15 @@ extension StoreOperation {
   package static let readMetadata: Self = "read the metadata"
   package static let setMetadata: Self = "set metadata"
   package static let readModel: Self = "read the model"
-  package static let migrate: Self = "migrate"
+  /// The operation “migrate”.
+  public static let migrate: Self = "migrate"
   package static let planMigration: Self = "plan a migration"
 
   // Requests.
-  package static let fetch: Self = "fetch"
-  package static let save: Self = "save"
+  /// The operation “fetch”.
+  public static let fetch: Self = "fetch"
+  /// The operation “save”.
+  public static let save: Self = "save"
   package static let transaction: Self = "transaction"
   package static let batchRequest: Self = "batch request"
   package static let batchInsert: Self = "batch insert"

@@ -1,7 +1,7 @@
 import CSQLCipher
 import Foundation
 import StoreFiles
-import StoreKeys
+package import StoreKeys
 import Synchronization
 
 /// Compares two UTF-8 texts. Returns a negative number, 0 or a positive number.
@@ -126,5 +126,71 @@ package final class Interrupter: Sendable {
 
   func invalidate() {
     address.withLock { $0 = nil }
+  }
+}
+
+// MARK: - Version of the library
+
+extension LibraryVersion {
+  /// Returns the value of a SQLCipher pragma on an in-memory handle, or nil if the library does not have it.
+  ///
+  /// - Parameter name: The pragma, such as `cipher_version` or `cipher_provider`.
+  package static func answer(to name: String) throws(StoreAccessError) -> String? {
+    let pointer = try DatabaseHandle.openFile(":memory:", SQLITE_OPEN_READWRITE, operation: .checkLibrary)
+    defer { sqlite3_close_v2(pointer) }
+    var statement: OpaquePointer?
+    defer { sqlite3_finalize(statement) }
+    guard sqlite3_prepare_v2(pointer, "PRAGMA \(name)", -1, &statement, nil) == SQLITE_OK, sqlite3_step(statement) == SQLITE_ROW else {
+      return nil
+    }
+    return sqlite3_column_text(statement, 0).map { String(cString: $0) }
+  }
+
+  /// A message that explains why this process cannot create or open encrypted stores; nil if it can.
+  package static var problem: String? {
+    do throws(StoreAccessError) {
+      try checkEncryptionIsAvailable()
+      return nil
+    } catch {
+      return error.explanation
+    }
+  }
+}
+
+/// Keeps SQLCipher's cryptography provider alive for the lifetime of the process.
+///
+/// Otherwise SQLCipher frees it with the last keyed handle and allocates it again for the next. SQLCipher 3.4.1 does not check that
+/// allocation, and crashes if it fails.
+enum CipherProvider {
+  /// The address of a keyed in-memory handle that is never closed; 0 before the first.
+  private static let kept = Mutex<UInt>(0)
+
+  /// Keeps the provider alive. Call it before a handle gets its key.
+  static func keep(path: String) throws(StoreAccessError) {
+    let result = kept.withLock { kept -> Result<Void, StoreAccessError> in
+      if kept != 0 { return .success(()) }
+      do throws(StoreAccessError) {
+        kept = UInt(bitPattern: try make(path))
+        return .success(())
+      } catch {
+        return .failure(error)
+      }
+    }
+    try result.get()
+  }
+
+  private static func make(_ path: String) throws(StoreAccessError) -> OpaquePointer {
+    let pointer = try DatabaseHandle.openFile(":memory:", SQLITE_OPEN_READWRITE, operation: .key)
+    // If a large allocation succeeds, so do the few small ones that SQLCipher does not check.
+    let block = sqlite3_malloc(1 << 16)
+    sqlite3_free(block)
+    // The key protects nothing.
+    let text = Array(("x'" + String(repeating: "0", count: 96) + "'").utf8)
+    let code = block == nil ? SQLITE_NOMEM : sqlite3_key(pointer, text, Int32(text.count))
+    guard code == SQLITE_OK else {
+      sqlite3_close_v2(pointer)
+      throw .sqlite(code, handle: nil, path: path, operation: .key)
+    }
+    return pointer
   }
 }

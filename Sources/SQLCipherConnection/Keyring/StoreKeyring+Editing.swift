@@ -1,5 +1,7 @@
 // Edits slots, recovery keys and backups of the key file. The database is not changed.
 
+// The current key of the database, which another process may rotate, or whose store it may replace, between any two reads.
+
 package import Foundation
 import StoreFiles
 package import StoreKeys
@@ -106,5 +108,169 @@ extension StoreKeyring {
       }
       return result
     }
+  }
+}
+
+// MARK: - Current key file
+
+extension StoreKeyring {
+  /// The maximum number of attempts to open a store that is replaced during opening.
+  private static let maximumExchanges = 10
+
+  /// Returns the current key of the database according to the key file in memory. If a rotation was interrupted, determines which key
+  /// applies, and completes the key file.
+  ///
+  /// To open the database with the key, use ``withDatabaseKey(options:_:)``.
+  package func databaseKey(options: ConnectionOptions = ConnectionOptions()) throws -> DatabaseKey {
+    let candidates = try candidates
+    guard candidates.count > 1 else {
+      guard let key = candidates.first else { throw StoreAccessError(.keyRequired, path: storePath, operation: .key) }
+      return key
+    }
+    return try selectKey(candidates, options: options)
+  }
+
+  /// Runs `body`, which opens the database, with the current key.
+  ///
+  /// If another process replaces the database or its key in the meantime, reads the key file again and repeats `body`. No key is requested
+  /// from the user.
+  ///
+  /// - Throws: `.busy` if replacements continue; `.keyFileOutdated` if the key file has no key of the database; errors of `body`.
+  package func withDatabaseKey<Result>(
+    options: ConnectionOptions = ConnectionOptions(), _ body: (DatabaseKey) throws -> Result
+  ) throws -> Result {
+    for _ in 0..<Self.maximumExchanges {
+      var tried: DatabaseKey?
+      do {
+        let key = try databaseKey(options: options)
+        tried = key
+        let result = try body(key)
+        // The key fits, so the credentials can be discarded.
+        state.withLock { $0.given = nil }
+        return result
+      } catch let error as StoreAccessError {
+        switch error.kind {
+        case .exchanged, .keyFileOutdated:
+          try reload(options)
+        // A file of small pages may be shorter than one page of another format.
+        case .unreadableStore, .notAStore(.stub):
+          guard let tried, try isOutdated(tried, options) else { throw try otherFormat(error) }
+          try reload(options)
+        default: throw error
+        }
+      }
+    }
+    throw StoreAccessError(.busy, path: storePath, operation: .open, circumstance: .replacedAgain)
+  }
+
+  /// Determines which generation the database has, and rewrites the key file with that generation alone.
+  private func selectKey(_ candidates: [DatabaseKey], options: ConnectionOptions) throws -> DatabaseKey {
+    var options = options
+    // In WAL mode SQLite keeps its lock between statements.
+    options.journalMode = .wal
+    let bare = try BareDatabaseFile(storePath)
+    let salt = try bare.salt()
+    // By the plaintext salt or, if that is damaged, by the authentication code of the first page.
+    let found = try candidates.firstIndex { $0.salt == salt } ?? candidates.firstIndex { try bare.isFirstPageAuthentic($0) }
+    // If a crash tore the page, try each key with the log and the journal.
+    var lastError: (any Error)?
+    for key in found.map({ [candidates[$0]] }) ?? candidates {
+      do {
+        // The open connection waits for a rotation of another process, and prevents a new one.
+        let connection = try Connection(opening: storePath, key: key, options: options)
+        defer { connection.close() }
+        guard !options.isReadOnly else { return key }
+        // Remove the old key only after the new file's name is on disk.
+        try StoreFile.syncFolder(of: storePath)
+        try edit { file, keys in
+          guard let number = file.generations.first(where: { $0.salt == key.salt })?.number, file.retainGeneration(number, keys: &keys)
+          else {
+            throw StoreAccessError(.exchanged, path: keyFilePath, operation: .open)
+          }
+        }
+        StoreFile.removeDatabase(StoreFile.rotationPath(for: storePath))
+        return key
+      } catch {
+        lastError = error
+      }
+    }
+    throw lastError ?? StoreAccessError(.storeCorrupt(.pageMAC), path: storePath, operation: .open)
+  }
+
+  // MARK: - Reading again
+
+  /// Reads the key file, or the store's salt, again, while the store cannot be replaced.
+  private func reload(_ options: ConnectionOptions) throws {
+    try StoreReplacement.finish(storePath)
+    // With this lock no rotation or replacement is in progress, so the files belong together.
+    let bare = try BareDatabaseFile(locking: storePath, timeoutMilliseconds: options.busyTimeoutMilliseconds)
+    defer { withExtendedLifetime(bare) {} }
+    let salt = try bare.salt()
+    let known = state.withLock { $0 }
+    guard !known.isClosed else { throw StoreAccessError(.closed, path: storePath, operation: .key) }
+    if let single = known.single { return try renew(single, known.given, salt: salt) }
+    guard let knownFile = known.file else { return }
+    let (file, _) = try Self.findKeyFile(for: storePath)
+    var keys = try file.unlock(reusing: known.keys, of: knownFile, path: keyFilePath)
+    if keys == nil, case .secrets(let secrets) = known.given {
+      var work = KeyWork(workLimit)
+      keys = try file.unlock(secrets, path: keyFilePath, work: &work)
+      if keys == nil, let limitError = work.limitError(file, path: storePath) { throw limitError }
+    }
+    guard let keys else { throw StoreAccessError(.wrongKey, path: storePath, operation: .unlock) }
+    // Even damage of the salt would not explain the mismatch.
+    guard try file.generations.contains(where: { $0.salt == salt }) || Self.isAuthentic(bare, file, keys) else {
+      throw StoreAccessError(.keyFileOutdated, path: keyFilePath, operation: .open)
+    }
+    state.withLock { state in
+      guard !state.isClosed else { return }
+      state.file = file
+      state.keys = keys
+    }
+  }
+
+  /// Returns whether one of the data keys wrote the first page.
+  static func isAuthentic(_ bare: BareDatabaseFile, _ file: KeyFile, _ keys: UnlockedKeys) throws -> Bool {
+    for (generation, key) in zip(file.generations, keys.dataKeys) {
+      if try bare.isFirstPageAuthentic(DatabaseKey(key: key, salt: generation.salt, format: file.format)) { return true }
+    }
+    return false
+  }
+
+  /// Updates the key of a store without slots for another salt.
+  private func renew(_ single: DatabaseKey, _ given: ProvidedKey?, salt: [UInt8]) throws {
+    if salt == single.salt { return }
+    let key: DatabaseKey
+    if case .sqlcipherPassphrase(let passphrase) = given {
+      key = try Self.sqlcipherKey(passphrase, salt: salt, format: single.format)
+    } else {
+      key = try Self.detectFormat(single.key, salt: salt, of: try BareDatabaseFile(storePath))
+    }
+    state.withLock { state in if !state.isClosed { state.single = key } }
+  }
+
+  /// Returns whether the file is not the one that the key was derived for.
+  private func isOutdated(_ key: DatabaseKey, _ options: ConnectionOptions) throws -> Bool {
+    try BareDatabaseFile(locking: storePath, timeoutMilliseconds: options.busyTimeoutMilliseconds).salt() != key.salt
+  }
+
+  // MARK: - Formats
+
+  /// Returns the error for a key that does not fit. It names the page format if the key fits in another known one.
+  private func otherFormat(_ error: StoreAccessError) throws -> StoreAccessError {
+    let (single, given) = state.withLock { ($0.single, $0.given) }
+    guard let single, case .sqlcipherPassphrase(let passphrase) = given else { return error }
+    let bare = try BareDatabaseFile(storePath)
+    let salt = try bare.salt()
+    for format in [SQLCipherFormat.portable, .sqlcipher3, .sqlcipher4] where format != single.format {
+      // The derivation depends only on the version, not on the page size.
+      let bytes =
+        format.version == single.format.version
+        ? single.key : try format.stretched(passphrase, salt: salt)
+      if try bare.isFirstPageAuthentic(DatabaseKey(key: bytes, salt: salt, format: format)) {
+        return error.with(kind: .otherFormat(format))
+      }
+    }
+    return error
   }
 }

@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import StoreFiles
 import StoreKeys
@@ -107,6 +108,75 @@ extension ConnectionPool {
     if foundRemoteCommits {
       heldSnapshots.checkLogSize()
       remoteCommits.notify()
+    }
+  }
+}
+
+// MARK: - Reservation
+
+extension ConnectionPool {
+  /// Returns a snapshot of the current committed state, which stays valid as long as it is retained. Returns the last snapshot if nothing
+  /// was committed since.
+  ///
+  /// - Parameter companion: Creates an object to retain for the lifetime of a new snapshot. Called before the snapshot begins.
+  package func holdSnapshot(with companion: () throws -> AnyObject? = { nil }) throws -> HeldSnapshot {
+    heldSnapshots.checkLogSizeIfDue()
+    return try withNewSnapshot { key in
+      holdLock.lock()
+      defer { holdLock.unlock() }
+      // Read before the snapshot begins: a commit in between makes the snapshot look older than it is, and it is then not shared.
+      let commits = commitCount
+      let writer = try versionOfIdleWriter()
+      // Usually the writer is idle, which saves the first snapshot a connection for this purpose.
+      let probe = try writer == nil ? heldSnapshots.version { try makeConnection(key) } : nil
+      let state = HeldSnapshot.State(commits: commits, writer: writer, probe: probe)
+      if let last = heldSnapshots.last(of: state) { return last }
+      let companion = try companion()
+      let connection = try heldSnapshots.takeConnection { try makeConnection(key) }
+      do {
+        try connection.beginRead()
+        // The first read takes the snapshot.
+        _ = try connection.userVersion()
+        try onSnapshot(connection)
+        try connection.checkSentinel()
+      } catch {
+        connection.close()
+        throw error
+      }
+      return heldSnapshots.add(connection, companion: companion, state: state)
+    }
+  }
+
+  /// Registers a function that is called, on any thread, whenever the last held snapshot ends, except when it ends for exclusive access.
+  package func onLastSnapshotEnd(_ body: @escaping @Sendable () -> Void) { heldSnapshots.onLastSnapshotEnd(body) }
+
+  /// Ends all held snapshots. Waits for running reads.
+  package func endHeldSnapshots() {
+    heldSnapshots.shut()
+    heldSnapshots.reopen()
+  }
+
+  /// Truncates the log file if it is too long and no snapshot is held. Retries for a while if there are readers.
+  func scheduleLogTruncation(_ attempts: Int = 50) {
+    guard heldSnapshots.isTooLong(StoreFile.size(path + "-wal") ?? 0) else { return }
+    DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + .milliseconds(attempts == 50 ? 0 : 100)) { [weak self] in
+      guard let self, !heldSnapshots.hasHeldSnapshots, (try? truncateLog()) == false, attempts > 1 else { return }
+      scheduleLogTruncation(attempts - 1)
+    }
+  }
+
+  /// Copies the log into the database file and truncates the log file. Saves wait for it; it waits for readers for at most 50 ms.
+  ///
+  /// - Returns: Whether the log file was truncated.
+  package func truncateLog() throws -> Bool {
+    try withWriter { writer in
+      guard !writer.options.isReadOnly else { return true }
+      // Copy as much as possible before waiting for readers.
+      writer.checkpoint(.passive)
+      locked { _ = endIdleSnapshots() }
+      writer.database.waiting.milliseconds = min(50, writer.options.busyTimeoutMilliseconds)
+      defer { writer.database.waiting.milliseconds = writer.options.busyTimeoutMilliseconds }
+      return writer.checkpoint(.truncate)
     }
   }
 }

@@ -52,3 +52,78 @@ struct BatchTransaction {
 
   func empty(_ table: BatchTable) throws { try connection.statement(sql: table.emptying).run() }
 }
+
+// MARK: - Links
+
+extension BatchTransaction {
+  /// Returns the links from the rows in a batch table to their destinations.
+  ///
+  /// - Parameters:
+  ///   - column: The column of a to-one relationship.
+  ///   - table: The table of the rows and the column.
+  /// - Returns: The links, or `nil` if a row refers to an invalid object. Such a row can still be changed or deleted.
+  func links(by column: TableColumn, of table: EntityTable, in batchTable: BatchTable) throws -> [LinkChanges.Link]? {
+    let statement = try statement(table.destinations(by: column, in: batchTable), [])
+    defer { statement.reset() }
+    var found: [LinkChanges.Link] = []
+    while try statement.step() {
+      let key = statement.int64(2)
+      let entity: Int
+      switch column.destination {
+      case .fixed(let number): entity = number
+      case .stored(let offset, let numbers):
+        entity = statement.int(3) &+ offset
+        guard numbers.contains(entity) else { return nil }
+      case .none: return nil
+      }
+      guard RowKey.isKey(key) else { return nil }
+      let source = try schema.reference(key: statement.int64(0), entity: statement.int(1))
+      found.append(LinkChanges.Link(source: source, destination: ObjectReference(entity: entity, key: key)))
+    }
+    return found
+  }
+}
+
+// MARK: - Executing batch requests
+
+extension StoreEngine {
+  /// Inserts a chunk of a batch.
+  func execute(_ insertion: BatchInsertion, in scope: RequestScope) throws -> BatchChanges {
+    try write(.batchInsert, scope) { batch in
+      var inserter = try BatchInserter(batch, insertion, space: scope.objectIDSpace)
+      return try inserter.run(space: scope.objectIDSpace)
+    }
+  }
+
+  /// Updates properties of all rows that match a predicate.
+  func execute(_ request: BatchUpdateRequest, in scope: RequestScope) throws -> BatchChanges {
+    let plan = try BatchUpdatePlan(request, model: schema.model, objectIDSpace: scope.objectIDSpace)
+    return try write(.batchUpdate, scope) { try BatchUpdater($0, plan: plan, space: scope.objectIDSpace).run() }
+  }
+
+  /// Deletes rows and applies delete rules.
+  func execute(_ request: BatchDeleteRequest, in scope: RequestScope) throws -> BatchChanges {
+    try write(.batchDelete, scope) { batch in
+      var deleter = BatchDeleter(batch, space: scope.objectIDSpace)
+      return try deleter.run(request)
+    }
+  }
+
+  private func write(_ operation: StoreOperation, _ scope: RequestScope, _ body: (BatchTransaction) throws -> BatchChanges) throws
+    -> BatchChanges
+  {
+    let transaction = try begin(.init(cancellation: scope.cancellation, objectIDSpace: scope.objectIDSpace))
+    do {
+      var changes = try transaction.withCancellation {
+        _ = try beginRecord(.batch, transaction, scope)
+        return try body(BatchTransaction(engine: self, transaction: transaction))
+      }
+      try transaction.commit()
+      changes.add(transaction.outcome)
+      return changes
+    } catch {
+      transaction.rollBack()
+      throw explained(error, operation)
+    }
+  }
+}

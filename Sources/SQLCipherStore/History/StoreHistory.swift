@@ -75,3 +75,89 @@ extension WriteTransaction {
   /// The record of the transaction, or `nil` if the store keeps no history.
   var record: TransactionRecord? { kept() }
 }
+
+/// Deletes the oldest rows of a history, in chunks after commits, as the retention policy requires.
+final class HistoryPurge: TransactionParticipant {
+  private let retention: HistoryRetention
+  private let history: StoreHistory
+  private let trace: StatementTrace
+  private let commits = Atomic<Int>(0)
+  /// The number of commits between purges.
+  static let interval = 32
+  /// The maximum number of rows that a purge deletes.
+  private static let batchSize = 500
+
+  init(_ retention: HistoryRetention, history: StoreHistory, trace: StatementTrace) {
+    self.retention = retention
+    self.history = history
+    self.trace = trace
+  }
+
+  func didCommit(_ transaction: WriteTransaction) {
+    guard !transaction.isPart, history.recording != nil,
+      commits.wrappingAdd(1, ordering: .relaxed).oldValue % Self.interval == 0
+    else { return }
+    // The commit has succeeded, so errors are ignored. A later purge deletes the rows.
+    try? WriteTransaction.run(on: transaction.connection, []) { try purge($0.connection) }
+  }
+
+  private func purge(_ connection: Connection) throws {
+    // Another process may have switched the history off.
+    guard try MetadataTable.readHistory(connection, path: connection.path) != nil, var end = try end(connection) else { return }
+    let consumed = try connection.statement(.oldestConsumed)
+    if try consumed.step(), !consumed.isNull(0) { end = min(end, consumed.int64(0)) }
+    consumed.reset()
+    _ = try Self.deleteRows(before: end, rowLimit: Self.batchSize, connection, trace)
+  }
+
+  /// Returns the number of the first transaction to keep, or `nil` to keep all.
+  private func end(_ connection: Connection) throws -> Int64? {
+    let statement: Statement
+    switch retention {
+    case .unlimited: return nil
+    case .age(let seconds):
+      statement = try connection.statement(.oldestSince)
+      try statement.bind(1, Date().timeIntervalSinceReferenceDate - seconds)
+    case .transactions(let count):
+      // The range of numbers shows whether there can be enough transactions. Counting them pays off only if at least one eighth more than
+      // the limit exist.
+      let (first, newest) = (try Self.number(.first, connection), try Self.number(.newest, connection))
+      guard let first, let newest, newest - first >= Int64(clamping: max(1, count)) + Int64(clamping: max(1, count) / 8) else { return nil }
+      statement = try connection.statement(.beforeLast)
+      try statement.bind(1, max(1, count) - 1)
+    }
+    defer { statement.reset() }
+    return try statement.step() ? statement.int64(0) : retention.keepsNothing ? .max : nil
+  }
+
+  private static func number(_ statement: HistoryStatement, _ connection: Connection) throws -> Int64? {
+    let statement = try connection.statement(statement)
+    defer { statement.reset() }
+    return try statement.step() ? statement.int64(0) : nil
+  }
+
+  /// Deletes the oldest rows before a number, except those of the newest transaction.
+  ///
+  /// The record that begins the history is deleted together with the first transaction, never alone: a position there is valid as long as
+  /// nothing after it is deleted.
+  ///
+  /// - Returns: Whether rows before the number remain.
+  static func deleteRows(before number: Int64, rowLimit: Int, _ connection: Connection, _ trace: StatementTrace) throws -> Bool {
+    guard let first = try Self.number(.first, connection), let newest = try Self.number(.newestTransaction, connection) else {
+      return false
+    }
+    let end = min(number, newest)
+    let batchSize = min(end, first + Int64(max(1, rowLimit)))
+    guard batchSize > first else { return false }
+    let statement = try connection.statement(.deletion)
+    try statement.bind(1, batchSize)
+    trace.record(statement)
+    try statement.run()
+    return batchSize < end
+  }
+}
+
+extension HistoryRetention {
+  /// Whether all transactions are deleted if none is recent enough.
+  fileprivate var keepsNothing: Bool { if case .age = self { true } else { false } }
+}

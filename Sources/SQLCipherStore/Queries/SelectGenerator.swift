@@ -249,3 +249,200 @@ extension QueryGenerator {
     return conditions.isEmpty ? nil : .joined(conditions, by: " AND ")
   }
 }
+
+// MARK: - Dictionaries
+
+extension SelectGenerator {
+  /// Returns the selected columns, and how to read them.
+  func dictionaries(
+    _ projection: ResolvedProjection, _ scope: QueryScope, _ generator: QueryGenerator
+  ) throws -> (selected: SQLFragment, output: SelectPlan.Output) {
+    // If groups are combined from partial groups, the aggregates are already set.
+    if generator.groupAggregates.isEmpty {
+      generator.groupAggregates = try projection.aggregates.map { try generator.groupAggregate($0, [scope]) }
+    }
+    var fragments: [SQLFragment] = []
+    var columns: [SelectPlan.DictionaryColumn] = []
+    for column in projection.columns {
+      let index = Int32(fragments.count)
+      var destination = EntityEncoding.none
+      fragments.append(try generator.value(column.expression, [scope]))
+      if column.content == .object, case .path(let path) = column.expression {
+        fragments.append(SQLFragment(scope.entity(path.steps, in: generator) ?? "NULL"))
+        destination = .stored(offset: 0, within: schema.model.entities.indices)
+      }
+      columns.append(
+        SelectPlan.DictionaryColumn(
+          column: DictionaryRows.Column(column), conversion: column.isConverted ? column : nil, kind: column.expression.type.slotKind,
+          destination: destination, index: index))
+    }
+    var condition: Int32?
+    if projection.isSingleRow, let test = try singleRowCondition(projection, scope, generator) {
+      condition = Int32(fragments.count)
+      fragments.append(test)
+    }
+    if fragments.isEmpty { fragments = ["NULL"] }
+    // A single row has no duplicates.
+    let isDistinct = projection.isDistinct && !projection.isSingleRow
+    return ("\(isDistinct ? "DISTINCT " : "")\(SQLFragment.joined(fragments, by: ", "))", .dictionaries(columns, condition: condition))
+  }
+
+  /// Returns what to select for a count of rows: one row for each of them, or whether there is one for a single-row projection.
+  func countedRows(_ projection: ResolvedProjection, _ scope: QueryScope, _ generator: QueryGenerator) throws -> SQLFragment {
+    let selected = try dictionaries(projection, scope, generator).selected
+    guard projection.isSingleRow else { return selected }
+    return try singleRowCondition(projection, scope, generator) ?? "\(Self.always)"
+  }
+
+  /// A true condition that contains an aggregate. Without an aggregate, the query would return a row for each object.
+  private static let always = "count(*) >= 0"
+
+  /// Returns the condition under which the only group is part of the result, or `nil` if it always is and some column is an aggregate.
+  ///
+  /// The condition is selected as a column: SQLite before 3.39 does not accept HAVING without GROUP BY, and some versions crash on a
+  /// condition around such a query.
+  private func singleRowCondition(
+    _ projection: ResolvedProjection, _ scope: QueryScope, _ generator: QueryGenerator
+  ) throws -> SQLFragment? {
+    if projection.having == .constant(true) {
+      let hasAggregate = projection.columns.contains { if case .groupAggregate = $0.expression { true } else { false } }
+      return hasAggregate ? nil : "\(Self.always)"
+    }
+    return "(\(try generator.condition(projection.having, [scope]))) AND \(Self.always)"
+  }
+
+  /// Returns the GROUP BY and HAVING clauses. They must be generated after the columns.
+  func grouping(_ projection: ResolvedProjection, _ scope: QueryScope, _ generator: QueryGenerator) throws -> SQLFragment {
+    guard !projection.groupKeys.isEmpty else { return "" }
+    let keys = try projection.groupKeys.map { term(try generator.value($0, [scope])) }
+    let groups: SQLFragment = " GROUP BY \(SQLFragment.joined(keys, by: ", "))"
+    if case .constant(true) = projection.having { return groups }
+    return "\(groups) HAVING \(try generator.condition(projection.having, [scope]))"
+  }
+
+  /// Returns the 1-based number of a selected column with a computed value, such as a number of members. SQLite then sorts by the computed
+  /// value and does not evaluate the expression again.
+  ///
+  /// Returns `nil` if the expression is not selected, is a stored value, or is an aggregate, which SQLite computes only once anyway.
+  func place(ofComputed expression: ResolvedExpression, in projection: ResolvedProjection) -> Int? {
+    switch expression {
+    case .path, .groupAggregate: return nil
+    default: break
+    }
+    var place = 1
+    for column in projection.columns {
+      if column.expression == expression { return place }
+      if column.content == .object, case .path = column.expression { place += 1 }
+      place += 1
+    }
+    return nil
+  }
+
+  /// Returns an expression for ORDER BY or GROUP BY. SQLite would treat a bare number as the number of a column.
+  func term(_ fragment: SQLFragment) -> SQLFragment {
+    fragment.text.allSatisfy { $0.isNumber } ? "(\(fragment) + 0)" : fragment
+  }
+}
+
+// MARK: - Partial groups
+
+extension SelectGenerator {
+  /// Partial groups: one for the objects with the same destination. Those whose destinations have equal values are combined later.
+  ///
+  /// There are few destinations, and their keys are in the objects' own rows. So objects are neither joined with destinations nor sorted by
+  /// their texts.
+  struct PartialGroups {
+    /// The columns of each partial group.
+    let selected: SQLFragment
+    /// The grouping key of the objects.
+    let key: SQLFragment
+    /// The partial groups as rows. Paths to the destinations' values start from them as from the objects.
+    let scope: QueryScope
+  }
+
+  /// Returns the partial groups of a fetch, or `nil` if it cannot use them. Sets the generator's aggregates to those computed from partial
+  /// groups.
+  func groupParts(
+    _ fetch: ResolvedFetch, _ specification: FetchSpecification, _ scope: QueryScope, _ generator: QueryGenerator
+  ) throws -> PartialGroups? {
+    guard specification.resultType == .dictionaries, let projection = fetch.projection, projection.having == .constant(true),
+      let step = commonStep(of: projection, fetch),
+      let column = scope.table.column(entity: step.relationship.sourceEntity, slot: step.relationship.index)
+    else { return nil }
+    let alias = generator.makeAlias("g")
+    var fragments: [SQLFragment] = ["\(scope.alias).\(column.name) AS \(column.name)"]
+    var combined: [SQLFragment] = []
+    for aggregate in projection.aggregates {
+      let first = fragments.count
+      guard let parts = try generator.groupParts(aggregate, [scope]) else { return nil }
+      fragments += parts.enumerated().map { "\($0.element) AS p\(first + $0.offset)" }
+      combined.append(generator.groupAggregate(aggregate, ofParts: parts.indices.map { "\(alias).p\(first + $0)" }))
+    }
+    generator.groupAggregates = combined
+    // The unary plus disables the index, which would be used for a lookup of every row.
+    return PartialGroups(
+      selected: .joined(fragments, by: ", "), key: "+\(scope.alias).\(column.name)",
+      scope: QueryScope(table: scope.table, alias: alias, of: fetch.entity.number))
+  }
+
+  /// Returns the to-one relationship through which all non-aggregates are read, if many objects share a destination.
+  private func commonStep(of projection: ResolvedProjection, _ fetch: ResolvedFetch) -> ResolvedStep? {
+    guard !projection.aggregates.isEmpty, let first = projection.groupKeys.first, let step = Self.firstStep(of: first),
+      schema.model.inverse(of: step.relationship)?.isToMany ?? false
+    else { return nil }
+    let others = projection.groupKeys.dropFirst() + projection.columns.map(\.expression) + fetch.sortKeys.map(\.expression)
+    let isCommon = others.allSatisfy { expression in
+      if case .groupAggregate = expression { return true }
+      return Self.firstStep(of: expression) == step
+    }
+    return isCommon ? step : nil
+  }
+
+  private static func firstStep(of expression: ResolvedExpression) -> ResolvedStep? {
+    guard case .path(let path) = expression, path.scope == 0, case .attribute = path.terminal else { return nil }
+    return path.steps.first
+  }
+}
+
+extension QueryGenerator {
+  /// Returns the columns of a partial group from which a group's aggregate is computed, or `nil` if it needs the objects.
+  fileprivate func groupParts(_ aggregate: ResolvedGroupAggregate, _ scopes: [QueryScope]) throws -> [SQLFragment]? {
+    guard !aggregate.isDistinct else { return nil }
+    guard let expression = aggregate.value else { return ["count(*)"] }
+    guard case .path = expression else { return nil }
+    return SQLFunctions.parts(of: aggregate.function, try value(expression, scopes), expression.type, sums)
+  }
+
+  /// Returns a group's aggregate, computed from those of its partial groups.
+  fileprivate func groupAggregate(_ aggregate: ResolvedGroupAggregate, ofParts parts: [SQLFragment]) -> SQLFragment {
+    let result = SQLFunctions.aggregate(aggregate.function, ofParts: parts, sums)
+    let empty = aggregate.emptyResult
+    return aggregate.function == .count || empty.isNull ? result : "coalesce(\(result), \(SQLLiteral.text(empty)))"
+  }
+}
+
+extension SQLFunctions {
+  /// Returns the partial aggregates from which an aggregate of a column is computed, or `nil` if it needs the rows.
+  fileprivate static func parts(
+    of function: ResolvedAggregate.Function, _ value: SQLFragment, _ type: ResolvedType, _ sums: IntegerSums
+  ) -> [SQLFragment]? {
+    switch function {
+    case .count: return ["count(\(value))"]
+    case .minimum: return ["min(\(value))"]
+    case .maximum: return ["max(\(value))"]
+    case .sum, .average: return type == .integer || type == .boolean ? integerParts(function, value, sums) : nil
+    case .median, .mode, .standardDeviation, .only: return nil
+    }
+  }
+
+  fileprivate static func aggregate(
+    _ function: ResolvedAggregate.Function, ofParts parts: [SQLFragment], _ sums: IntegerSums
+  ) -> SQLFragment {
+    switch function {
+    case .minimum: "min(\(parts[0]))"
+    case .maximum: "max(\(parts[0]))"
+    case .count: "sum(\(parts[0]))"
+    default: integerAggregate(function, parts.map { "sum(\($0))" }, sums)
+    }
+  }
+}

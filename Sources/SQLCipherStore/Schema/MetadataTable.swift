@@ -295,3 +295,17 @@ private enum PlainCollections {
     return [String(decoding: inner, as: UTF8.self)] as? Value
   }
 }
+
+/// Reads the schema that a store's own metadata describe.
+enum StoredSchema {
+  static func read(_ connection: Connection, path: String) throws -> StoreSchema {
+    let text = try MetadataTable.readModel(connection, path: path)
+    let model: CompiledModel
+    do {
+      model = try CompiledModel(ManagedObjectModel(xmlData: Data(text.utf8), path: path))
+    } catch {
+      throw StoreError(.unreadableModel, operation: .migrate, path: path, underlying: error)
+    }
+    return try StoreSchema(model: model, layout: try MetadataTable.readLayout(connection, path: path))
+  }
+}

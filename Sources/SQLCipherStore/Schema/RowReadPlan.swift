@@ -1,6 +1,7 @@
 import ObjectModel
 import ObjectStore
 import SQLCipherConnection
+import StoreKeys
 
 /// The columns from which the slots of one entity are read. A class, so that reading a row does not copy its arrays.
 final class RowReadPlan: Sendable {
@@ -73,5 +74,31 @@ extension StoreError {
   /// The error for a row or reference with a key that is never allocated.
   static var invalidKey: StoreError {
     StoreError(.invalidKey, operation: .read)
+  }
+}
+
+// MARK: - Slots
+
+extension Statement {
+  /// Binds a value. SQLite copies it.
+  func bind(_ index: Int32, _ slot: Slot) throws(StoreAccessError) {
+    switch slot {
+    case .null: try bindNull(index)
+    case .int(let value): try bind(index, value)
+    case .real(let value): try bind(index, value)
+    case .text(let value): try bind(index, value)
+    case .bytes(let value): try bind(index, value)
+    }
+  }
+
+  /// Returns the value of a column as stored. Text that is not valid UTF-8 is returned as bytes, which no string attribute accepts.
+  func slot(_ column: Int32) -> Slot {
+    switch type(column) {
+    case .integer: .int(int64(column))
+    case .real: .real(double(column))
+    case .text: RowImage.text(textBuffer(column)).map { .text($0) } ?? .bytes(data(column))
+    case .blob: .bytes(data(column))
+    case .null: .null
+    }
   }
 }

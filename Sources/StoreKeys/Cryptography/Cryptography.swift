@@ -208,3 +208,103 @@ package enum Cryptography {
     return StoreAccessError(.encryptionUnavailable(.libcrypto(what)), path: nil, operation: .encrypt)
   }
 }
+
+// MARK: - Key agreement
+
+extension Cryptography {
+  /// The length in bytes of an X25519 key, private or public.
+  static let agreementKeySize = 32
+
+  static func agreementPublicKey(for privateKey: SecretBytes) throws(StoreAccessError) -> [UInt8] {
+    guard let pair = makePrivateKey(privateKey) else { throw agreementFailure() }
+    defer { EVP_PKEY_free(pair) }
+    var publicKey = [UInt8](repeating: 0, count: agreementKeySize)
+    var count = agreementKeySize
+    guard EVP_PKEY_get_raw_public_key(pair, &publicKey, &count) == 1, count == agreementKeySize else { throw agreementFailure() }
+    return publicKey
+  }
+
+  /// Returns the shared secret of a private key and a peer's public key, and the public key of the private key.
+  static func sharedSecret(
+    _ privateKey: SecretBytes, _ publicKey: [UInt8]
+  ) throws(StoreAccessError) -> (secret: SecretBytes, publicKey: [UInt8]) {
+    guard let own = makePrivateKey(privateKey) else { throw agreementFailure() }
+    defer { EVP_PKEY_free(own) }
+    var ownPublicKey = [UInt8](repeating: 0, count: agreementKeySize)
+    var ownCount = agreementKeySize
+    guard EVP_PKEY_get_raw_public_key(own, &ownPublicKey, &ownCount) == 1, ownCount == agreementKeySize else { throw agreementFailure() }
+    guard let peer = EVP_PKEY_new_raw_public_key(EVP_PKEY_X25519, nil, publicKey, publicKey.count) else { throw agreementFailure() }
+    defer { EVP_PKEY_free(peer) }
+    guard let context = EVP_PKEY_CTX_new(own, nil) else { throw agreementFailure() }
+    defer { EVP_PKEY_CTX_free(context) }
+    let secret = try SecretBytes(count: agreementKeySize) { (output) throws(StoreAccessError) in
+      var count = agreementKeySize
+      // libcrypto rejects public keys that would make the secret zero.
+      guard EVP_PKEY_derive_init(context) == 1, EVP_PKEY_derive_set_peer(context, peer) == 1,
+        EVP_PKEY_derive(context, output.baseAddress?.assumingMemoryBound(to: UInt8.self), &count) == 1, count == agreementKeySize
+      else { throw agreementFailure() }
+    }
+    return (secret, ownPublicKey)
+  }
+
+  /// Returns a SHA-256 digest, for checksums.
+  static func sha256(_ bytes: [UInt8]) throws(StoreAccessError) -> [UInt8] {
+    var digest = [UInt8](repeating: 0, count: 32)
+    guard EVP_Digest(bytes, bytes.count, &digest, nil, EVP_sha256(), nil) == 1 else {
+      throw failure("SHA-256")
+    }
+    return digest
+  }
+
+  private static func makePrivateKey(_ bytes: SecretBytes) -> OpaquePointer? {
+    bytes.withUnsafeBytes {
+      EVP_PKEY_new_raw_private_key(EVP_PKEY_X25519, nil, $0.baseAddress?.assumingMemoryBound(to: UInt8.self), $0.count)
+    }
+  }
+
+  private static func agreementFailure() -> StoreAccessError {
+    failure("X25519")
+  }
+}
+
+// MARK: - Pages
+
+extension Cryptography {
+  /// The block size of AES and the size of an initialization vector, in bytes.
+  static let blockSize = 16
+
+  /// Encrypts whole blocks in place with AES-256-CBC without padding, as SQLCipher does for pages. Returns `false` on failure.
+  static func encrypt(_ blocks: UnsafeMutableRawBufferPointer, key: SecretBytes, vector: [UInt8]) -> Bool {
+    cbc(blocks, key, vector) {
+      EVP_EncryptInit_ex($0, EVP_aes_256_cbc(), nil, $1, vector) == 1
+    } update: {
+      EVP_EncryptUpdate($0, $1, $2, $1, $3) == 1
+    }
+  }
+
+  /// Decrypts whole blocks in place. Returns `false` on failure.
+  static func decrypt(_ blocks: UnsafeMutableRawBufferPointer, key: SecretBytes, vector: [UInt8]) -> Bool {
+    cbc(blocks, key, vector) {
+      EVP_DecryptInit_ex($0, EVP_aes_256_cbc(), nil, $1, vector) == 1
+    } update: {
+      EVP_DecryptUpdate($0, $1, $2, $1, $3) == 1
+    }
+  }
+
+  private static func cbc(
+    _ blocks: UnsafeMutableRawBufferPointer, _ key: SecretBytes, _ vector: [UInt8],
+    begin: (OpaquePointer, UnsafePointer<UInt8>) -> Bool,
+    update: (OpaquePointer, UnsafeMutablePointer<UInt8>, UnsafeMutablePointer<Int32>, Int32) -> Bool
+  ) -> Bool {
+    guard key.count == 32, vector.count == blockSize, blocks.count % blockSize == 0, let context = EVP_CIPHER_CTX_new(),
+      let base = blocks.baseAddress?.assumingMemoryBound(to: UInt8.self)
+    else { return false }
+    defer { EVP_CIPHER_CTX_free(context) }
+    var written: Int32 = 0
+    return key.withUnsafeBytes { bytes in
+      guard let secret = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), begin(context, secret) else { return false }
+      EVP_CIPHER_CTX_set_padding(context, 0)
+      return update(context, base, &written, Int32(blocks.count)) && Int(written) == blocks.count
+    }
+  }
+}

@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 import ObjectContext
+import Synchronization
 
 extension NSManagedObjectContext {
   /// The queue of a context.
@@ -67,5 +68,81 @@ extension NSManagedObjectContext {
 
   final func executing<Result>(_ block: () throws -> Result) rethrows -> Result {
     try Self.$executing.withValue(self) { try context.perform(block) }
+  }
+}
+
+/// Detects contexts and objects that are used off their contexts' queues.
+package enum ConcurrencyDebug {
+  private static let state = Atomic<Bool>(isRequested)
+
+  /// Whether the launch argument `-com.apple.CoreData.ConcurrencyDebug 1` or the user defaults enable the check.
+  private static var isRequested: Bool {
+    let name = "com.apple.CoreData.ConcurrencyDebug"
+    let arguments = ProcessInfo.processInfo.arguments
+    if let place = arguments.firstIndex(of: "-\(name)"), place + 1 < arguments.count { return (Int(arguments[place + 1]) ?? 0) > 0 }
+    return UserDefaults.standard.integer(forKey: name) > 0
+  }
+
+  /// Whether the check is enabled.
+  package static var isOn: Bool {
+    get { state.load(ordering: .relaxed) }
+    set { state.store(newValue, ordering: .relaxed) }
+  }
+}
+
+extension NSManagedObjectContext {
+  /// Records and prints a use of the context off its queue, if the check is enabled.
+  final func checkQueue(_ use: StaticString) {
+    guard ConcurrencyDebug.isOn, !isOnQueue, !isBorrowed else { return }
+    let error = QueueError(use: "\(use)", context: concurrencyType == .mainQueueConcurrencyType ? "main queue" : "private queue")
+    // The context's own errors may be accessed only on its queue.
+    guard
+      misuse.withLock({ known in
+        defer { known = known ?? error }
+        return known == nil
+      })
+    else { return }
+    FileHandle.standardError.write(Data("CoreData: \(error.errorDescription ?? "")\n".utf8))
+  }
+
+  /// Throws the recorded use off the queue, once.
+  final func throwMisuse() throws {
+    if let error = misuse.withLock({ $0.take() }) { throw error }
+  }
+
+  /// Returns whether an object belongs to the context. If it belongs to another one, an error is recorded in the context.
+  final func owns(_ object: NSManagedObject, _ use: StaticString) -> Bool {
+    if let other = object.managedObjectContext, other !== self {
+      context.recordError(OtherContextError(use: "\(use)", entity: object.entity.name ?? ""))
+      return false
+    }
+    return true
+  }
+}
+
+extension NSManagedObject {
+  /// Records a use of the object off its context's queue, if the check is enabled.
+  final func checkQueue(_ use: StaticString) {
+    if ConcurrencyDebug.isOn { managedObjectContext?.checkQueue(use) }
+  }
+}
+
+/// The error that a context was used off its queue.
+struct QueueError: LocalizedError {
+  let use: String
+  let context: String
+
+  var errorDescription: String? {
+    "\(use) of a context with a \(context), or of one of its objects, was used off that queue; do so in a block of the context's perform or performAndWait, and hand IDs, not objects, to other contexts"
+  }
+}
+
+/// The error that an object of another context was passed to a context.
+struct OtherContextError: LocalizedError {
+  let use: String
+  let entity: String
+
+  var errorDescription: String? {
+    "\(use) was given an object of “\(entity)” that is another context's; look it up in this one by its ID, with object(with:)"
   }
 }

@@ -1,5 +1,6 @@
 public import Foundation
-import ObjectModel
+@_spi(Generated) import ObjectModel
+import ObjectQuery
 
 /// A property of an entity.
 public class NSPropertyDescription: NSObject, NSCopying {
@@ -213,5 +214,147 @@ public final class NSRelationshipDescription: NSPropertyDescription {
     relationship.renamingIdentifier = renamingIdentifier
     relationship.versionHashModifier = versionHashModifier
     return .relationship(relationship)
+  }
+}
+
+/// Converts default values of attributes between Core Data's and the model's representation.
+enum DefaultValue {
+  /// Returns the initial value of an attribute as a Swift value; nil if it has none.
+  static func value(of attribute: AttributeDescription) -> Any? {
+    // If the transformer cannot read a default, an application could not have set it.
+    (try? AttributeConversion.untypedValue(of: attribute.defaultValue, attribute)) ?? nil
+  }
+
+  /// Returns a value as stored in models. A value of another type is kept, and reported when the model is used.
+  static func slot(of value: Any?, type: AttributeType) -> Slot {
+    guard let value = AttributeConversion.unwrapped(value) else { return .null }
+    let number = value as? NSNumber
+    switch type.traits.number {
+    case .integer: if let number { return type == .boolean ? Slot(number.boolValue) : .int(number.int64Value) }
+    case .double: if let number { return Slot(number.doubleValue) }
+    case .single: if let number { return Slot(number.floatValue) }
+    case .decimal: if let number = (value as? Decimal) ?? number?.decimalValue { return Slot(number) }
+    case nil: break
+    }
+    guard let value = value as? any AttributeValue else { return .null }
+    return value.slot
+  }
+}
+
+/// An attribute whose value is a dictionary of named elements. Predicates and sort descriptors refer to the elements by key paths such as
+/// `home.city`.
+public final class NSCompositeAttributeDescription: NSAttributeDescription {
+  /// The elements: attributes and other composites.
+  public var elements: [NSAttributeDescription] = []
+  /// The name of the composite type in the model that was read.
+  private let storedKind: String?
+  /// The prefix for generated names of composite types: the entity, or the enclosing composite.
+  private var enclosingKind: String?
+
+  /// Creates an empty composite without a name.
+  public override init() {
+    storedKind = nil
+    super.init()
+    attributeType = .compositeAttributeType
+  }
+
+  init(_ attribute: AttributeDescription, _ composites: [CompositeDescription]) {
+    storedKind = attribute.compositeName
+    super.init(attribute)
+    // A model that was not validated may contain cycles.
+    let others = composites.filter { $0.name != storedKind }
+    let parts = composites.first { $0.name == storedKind }?.elements ?? []
+    elements = parts.compactMap { NSPropertyDescription.make(.attribute($0), of: nil, others) as? NSAttributeDescription }
+  }
+
+  /// Returns a copy that belongs to no entity.
+  public override func copy(with zone: NSZone? = nil) -> Any {
+    var known: [CompositeDescription] = []
+    note(in: &known)
+    return Self.make(value, of: nil, known)
+  }
+
+  private var kind: String { storedKind ?? "\(enclosingKind ?? entity.name ?? "")_\(name)" }
+
+  override var value: PropertyDescription {
+    guard case .attribute(var attribute) = super.value else { return super.value }
+    attribute.compositeName = kind
+    return .attribute(attribute)
+  }
+
+  /// Adds the composite's definition to a model's composites.
+  func note(in composites: inout [CompositeDescription]) {
+    for case let part as NSCompositeAttributeDescription in elements {
+      part.enclosingKind = kind
+      part.note(in: &composites)
+    }
+    let parts = elements.compactMap { if case .attribute(let attribute) = $0.value { attribute } else { nil } }
+    if let place = composites.firstIndex(where: { $0.name == kind }) {
+      composites[place].elements = parts
+    } else {
+      composites.append(CompositeDescription(name: kind, elements: parts))
+    }
+  }
+}
+
+/// A named computed value in dictionary results.
+public final class NSExpressionDescription: NSPropertyDescription {
+  /// The expression to evaluate.
+  public var expression: NSExpression?
+  /// The type of the values; ``NSAttributeType/undefinedAttributeType`` for the expression's own type.
+  public var expressionResultType = NSAttributeType.undefinedAttributeType
+  /// The type of the values, by its short name.
+  public var resultType: NSAttributeDescription.AttributeType {
+    get { NSAttributeDescription.AttributeType(rawValue: expressionResultType.rawValue) }
+    set { expressionResultType = NSAttributeType(rawValue: newValue.rawValue) ?? .undefinedAttributeType }
+  }
+
+  /// Creates a description without a name.
+  public override init() {}
+
+  /// Returns a copy that belongs to no entity.
+  public override func copy(with zone: NSZone? = nil) -> Any {
+    let copy = NSExpressionDescription()
+    (copy.name, copy.expression, copy.expressionResultType) = (name, expression, expressionResultType)
+    return copy
+  }
+
+  func property() throws -> FetchProperty {
+    guard let expression else { throw FetchRequestError.missingExpression(name) }
+    return .expression(
+      ExpressionDescription(
+        name: name, expression: try expression.outcome.get(),
+        resultType: expressionResultType == .undefinedAttributeType ? nil : expressionResultType.type))
+  }
+}
+
+/// A property that is what a request finds, which may name the object by `$FETCH_SOURCE`.
+public final class NSFetchedPropertyDescription: NSPropertyDescription {
+  /// The fetch request. Only its entity and predicate are used.
+  public var fetchRequest: NSFetchRequest<any NSFetchRequestResult>?
+  private let original: FetchedPropertyDescription
+
+  /// Creates a fetched property without a name.
+  public override init() { original = FetchedPropertyDescription(name: "", destination: "") }
+
+  init(_ property: FetchedPropertyDescription) {
+    original = property
+    super.init()
+    name = property.name
+    isOptional = property.isOptional
+    userInfo = property.userInfo
+    let request = NSFetchRequest<any NSFetchRequestResult>(entityName: property.destinationEntityName)
+    request.predicate = property.predicateFormat.map { NSPredicate(format: $0) }
+    fetchRequest = request
+  }
+
+  override var value: PropertyDescription {
+    var property = original
+    property.name = name
+    property.isOptional = isOptional
+    property.userInfo = notes
+    property.destinationEntityName = fetchRequest?.entityName ?? ""
+    property.predicateFormat = fetchRequest?.predicate?.predicateFormat
+    return .fetchedProperty(property)
   }
 }

@@ -1,0 +1,242 @@
+import ObjectModel
+import ObjectStore
+import SQLCipherConnection
+
+extension SaveExecutor {
+  /// Determines the order keys that the insertions can write: those of new members of new owners.
+  mutating func prepareOrders() {
+    guard !request.inserted.isEmpty, request.relationshipChanges.contains(where: { $0.order != nil }) else { return }
+    let new = NewRows(request.inserted, of: schema.model)
+    for (position, change) in request.relationshipChanges.enumerated() {
+      guard let order = change.order, case .inverse(let side) = schema.relationships[change.relationshipID], side.order != nil,
+        new.contain(change.source), order.allSatisfy(new.contain)
+      else { continue }
+      for (index, member) in order.enumerated() {
+        insertedOrders[OrderedMember(relationship: change.relationshipID, key: member.key)] = Int64(index + 1) * OrderKeys.gap
+      }
+      finishedOrders.insert(position)
+    }
+  }
+
+  func writeRelationships() throws {
+    guard !request.relationshipChanges.isEmpty else { return }
+    // The number of new links of each relationship.
+    var counts: [(relationship: Int, links: Int)] = []
+    let changes = request.relationshipChanges
+    // Iterate by position: copying a change would retain its three arrays.
+    for position in changes.indices {
+      let (relationship, count) = (changes[position].relationshipID, changes[position].added.count)
+      if !changes[position].removed.isEmpty { try removeLinks(changes[position]) }
+      if count == 0 { continue }
+      // Changes of a relationship are usually contiguous, and relationships are few.
+      if let index = counts.lastIndex(where: { $0.relationship == relationship }) {
+        counts[index].links += count
+      } else {
+        counts.append((relationship, count))
+      }
+    }
+    for (relationship, links) in counts.sorted(by: { $0.relationship < $1.relationship }) {
+      try addLinks(of: relationship, links, changes)
+    }
+    for (position, change) in request.relationshipChanges.enumerated() where !finishedOrders.contains(position) {
+      if let order = change.order { try write(order, of: change) }
+    }
+  }
+
+  // MARK: Links
+
+  private func removeLinks(_ change: SaveChangesRequest.RelationshipChange) throws {
+    guard case .join(let side) = schema.relationships[change.relationshipID] else { return }
+    for member in change.removed {
+      try removeLink(side, change.source, member)
+      if side.isSymmetric { try removeLink(side, member, change.source) }
+    }
+  }
+
+  private func removeLink(_ side: JoinSide, _ near: ObjectReference, _ far: ObjectReference) throws {
+    let statement = try engine.statement(.removal(side: side.number), on: connection)
+    try statement.bind(1, near.key)
+    try statement.bind(2, far.key)
+    engine.trace.record(statement)
+    try statement.run()
+  }
+
+  private func addLinks(of relationship: Int, _ count: Int, _ changes: [SaveChangesRequest.RelationshipChange]) throws {
+    guard case .join(let side) = schema.relationships[relationship] else { return }
+    let isSymmetric = side.isSymmetric
+    var links = LinkInsertion(side: side, rest: isSymmetric ? count * 2 : count)
+    for position in changes.indices where changes[position].relationshipID == relationship {
+      let source = changes[position].source
+      for member in changes[position].added {
+        try add(source, member, to: &links)
+        if isSymmetric { try add(member, source, to: &links) }
+      }
+    }
+  }
+
+  private struct LinkInsertion {
+    let side: JoinSide
+    /// The number of links to insert.
+    var rest: Int
+    /// The statement for the next link, the number of its bound parameters, and the number of links that it can still take.
+    var statement: Statement?
+    var index: Int32 = 0
+    var capacity = 0
+  }
+
+  @inline(__always) private func add(_ near: ObjectReference, _ far: ObjectReference, to links: inout LinkInsertion) throws {
+    guard near.key > 0, far.key > 0 else {
+      throw StoreError(.noPermanentID, operation: .save)
+    }
+    if links.capacity == 0 {
+      let size = LinkInsertionSize(for: links.rest)
+      links.statement = try engine.statement(.insertion(side: links.side.number, size), on: connection)
+      (links.index, links.capacity) = (0, size.linkCount)
+    }
+    guard let statement = links.statement else { return }
+    links.index = try links.side.bind(near, far, to: statement, after: links.index)
+    links.capacity -= 1
+    links.rest -= 1
+    if links.capacity > 0 { return }
+    engine.trace.record(statement)
+    try statement.run()
+  }
+
+  // MARK: Orders
+
+  private func write(_ order: [ObjectReference], of change: SaveChangesRequest.RelationshipChange) throws {
+    switch schema.relationships[change.relationshipID] {
+    case .inverse(let side):
+      guard side.order != nil else { return }
+      try write(
+        order, reading: try engine.statement(.positions(relationship: change.relationshipID), on: connection),
+        writing: try engine.statement(.positioning(relationship: change.relationshipID), on: connection), of: change.source, isJoin: false)
+    case .join(let side):
+      guard side.isOrdered else { return }
+      try write(
+        order, reading: try engine.statement(.positions(side: side.number), on: connection),
+        writing: try engine.statement(.positioning(side: side.number), on: connection), of: change.source, isJoin: true)
+    case .column, .none: return
+    }
+  }
+
+  /// - Parameter isJoin: Whether the positions are stored in links, whose key includes the owner.
+  private func write(
+    _ order: [ObjectReference], reading read: Statement, writing update: Statement, of owner: ObjectReference, isJoin: Bool
+  ) throws {
+    let present = try currentOrder(read, of: owner)
+    let keys = OrderKeys.assign(order.map { present[$0.key] ?? nil })
+    for (position, member) in order.enumerated() where present[member.key] ?? nil != keys[position] {
+      try update.bind(1, keys[position])
+      try update.bind(2, member.key)
+      if isJoin { try update.bind(3, owner.key) }
+      engine.trace.record(update)
+      try update.run()
+    }
+  }
+
+  private func currentOrder(_ statement: Statement, of owner: ObjectReference) throws -> [Int64: Int64?] {
+    defer { statement.reset() }
+    try statement.bind(1, owner.key)
+    engine.trace.record(statement)
+    var keys: [Int64: Int64?] = [:]
+    while try statement.step() { keys[statement.int64(0)] = .some(statement.isNull(1) ? nil : statement.int64(1)) }
+    return keys
+  }
+}
+
+/// The new rows of a save. The keys of an entity tree are usually consecutive, so that a range replaces a set.
+private struct NewRows {
+  private let roots: [Int]
+  private var ranges: [Range<Int64>]
+  private var others: Set<ObjectReference> = []
+
+  init(_ rows: RowList, of model: CompiledModel) {
+    roots = model.entities.map(\.root)
+    ranges = Array(repeating: 0..<0, count: roots.count)
+    for row in rows {
+      let (root, key) = (roots[row.entityNumber], row.key)
+      if ranges[root].isEmpty {
+        ranges[root] = key..<(key + 1)
+      } else if ranges[root].upperBound == key {
+        ranges[root] = ranges[root].lowerBound..<(key + 1)
+      } else {
+        others.insert(ObjectReference(entity: root, key: key))
+      }
+    }
+  }
+
+  func contain(_ reference: ObjectReference) -> Bool {
+    let root = roots[reference.entity]
+    return ranges[root].contains(reference.key) || !others.isEmpty && others.contains(ObjectReference(entity: root, key: reference.key))
+  }
+}
+
+/// Assigns sparse keys that order the members of a relationship, so that moving a member changes few rows.
+enum OrderKeys {
+  /// The distance between neighbors that are numbered together.
+  static let gap: Int64 = 1 << 20
+
+  /// Returns ascending keys for members in a new order. As many keys as possible are kept. If no number is left between two keys, all keys
+  /// are assigned again.
+  ///
+  /// - Parameter current: The members' present keys in the new order; `nil` for a new member.
+  /// - Complexity: O(*n* log *n*), where *n* is the number of members.
+  static func assign(_ current: [Int64?]) -> [Int64] {
+    let kept = longestAscending(current)
+    var keys: [Int64] = []
+    keys.reserveCapacity(current.count)
+    var previous: Int64?
+    var start = 0
+    for index in kept + [current.count] {
+      let next = index < current.count ? current[index] : nil
+      let count = Int64(index - start)
+      if count > 0 {
+        switch (previous, next) {
+        case (nil, nil): for step in 1...count { keys.append(step * gap) }
+        case (let low?, nil):
+          guard low < Int64.max - (count + 1) * gap else { return fresh(current.count) }
+          for step in 1...count { keys.append(low + step * gap) }
+        case (nil, let high?):
+          guard high > Int64.min + (count + 1) * gap else { return fresh(current.count) }
+          for step in 1...count { keys.append(high - (count - step + 1) * gap) }
+        case (let low?, let high?):
+          let (range, isTooFar) = high.subtractingReportingOverflow(low)
+          let distance = range / (count + 1)
+          guard !isTooFar, distance > 0 else { return fresh(current.count) }
+          for step in 1...count { keys.append(low + step * distance) }
+        }
+      }
+      if let next {
+        keys.append(next)
+        previous = next
+      }
+      start = index + 1
+    }
+    return keys
+  }
+
+  private static func fresh(_ count: Int) -> [Int64] { (0..<count).map { Int64($0 + 1) * gap } }
+
+  private static func longestAscending(_ keys: [Int64?]) -> [Int] {
+    var tails: [Int] = []
+    var previous = [Int](repeating: -1, count: keys.count)
+    for (index, key) in keys.enumerated() {
+      guard let key else { continue }
+      var (low, high) = (0, tails.count)
+      while low < high {
+        let middle = (low + high) / 2
+        if keys[tails[middle]] ?? .max < key { low = middle + 1 } else { high = middle }
+      }
+      if low > 0 { previous[index] = tails[low - 1] }
+      if low == tails.count { tails.append(index) } else { tails[low] = index }
+    }
+    var result: [Int] = []
+    var index = tails.last ?? -1
+    while index >= 0 {
+      result.append(index)
+      index = previous[index]
+    }
+    return result.reversed()
+  }
+}
