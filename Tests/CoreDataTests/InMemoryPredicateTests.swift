@@ -229,7 +229,7 @@ final class InMemoryPredicateTests: XCTestCase {
       assert("ANY author.books == %@", emma, with: [emma], is: true)
       assert("title == 5", with: emma, is: false)
       assert("title.uppercaseString == 'EMMA'", with: emma, is: true)
-      assert("savesBegun == 0", with: emma, is: true)
+      assert("startedSaves == 0", with: emma, is: true)
       assert("SELF == %@", Home("Rome"), with: emma, is: false)
       XCTAssertTrue(NSPredicate(format: "author == $A.author").evaluate(with: emma, substitutionVariables: ["A": emma]))
       XCTAssertFalse(NSPredicate(format: "titel == nil").evaluate(with: emma))

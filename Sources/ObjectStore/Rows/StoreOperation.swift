@@ -1,7 +1,9 @@
 /// The operation during which a ``StoreError`` was thrown: its name, such as “save”, “batch insert”, or “read the key file”.
 ///
 /// ```swift
-/// logger.error("\(error.operation?.rawValue ?? "request") failed: \(error)")
+/// do { try context.save() } catch let error as StoreError {
+///   print("\(error.operation?.rawValue ?? "request") failed: \(error)")
+/// }
 /// ```
 ///
 /// Names are stable and never contain values, but later versions may add some. Stores outside of the library can use names of their own:
@@ -31,15 +33,12 @@ extension StoreOperation {
   package static let encrypt: Self = "encrypt or decrypt"
   package static let copyStore: Self = "copy the store"
   package static let compact: Self = "compact"
-  /// The operation “back up”.
-  public static let backUp: Self = "back up"
-  /// The operation “import”.
-  public static let `import`: Self = "import"
+  package static let backUp: Self = "back up"
+  package static let `import`: Self = "import"
   package static let export: Self = "export"
   package static let replace: Self = "replace"
   package static let destroy: Self = "destroy"
-  /// The operation “verify”.
-  public static let verify: Self = "verify"
+  package static let verify: Self = "verify"
   package static let lock: Self = "lock"
   /// The operation “read”.
   public static let read: Self = "read"
@@ -51,8 +50,7 @@ extension StoreOperation {
   package static let readMetadata: Self = "read the metadata"
   package static let setMetadata: Self = "set metadata"
   package static let readModel: Self = "read the model"
-  /// The operation “migrate”.
-  public static let migrate: Self = "migrate"
+  package static let migrate: Self = "migrate"
   package static let planMigration: Self = "plan a migration"
 
   // Requests.
@@ -61,7 +59,8 @@ extension StoreOperation {
   /// The operation “save”.
   public static let save: Self = "save"
   package static let transaction: Self = "transaction"
-  package static let batchRequest: Self = "batch request"
+  /// The operation “batch request”.
+  public static let batchRequest: Self = "batch request"
   package static let batchInsert: Self = "batch insert"
   package static let batchUpdate: Self = "batch update"
   package static let batchDelete: Self = "batch delete"
