@@ -73,7 +73,7 @@ public final class ContextUndoManager {
       dropOldest()
     }
   }
-  // Unchecked for the reason given at `taking`.
+  // Unchecked for the reason given at `activeGroup`.
   @exclusivity(unchecked) private var byteLimit = 64 << 20
   /// The last group that was dropped for a reason other than its age; `nil` if there was none since ``removeAllActions()``.
   public package(set) var lastDroppedGroup: DroppedGroup?
@@ -90,20 +90,20 @@ public final class ContextUndoManager {
   /// The group that is being undone or redone. It is not in a stack.
   var applied: UndoGroup?
   /// Whether the outermost open group is the group of the current event.
-  // Unchecked for the reason given at `taking`.
+  // Unchecked for the reason given at `activeGroup`.
   @exclusivity(unchecked) private(set) var isEventGroup = false
   /// The reason why the open groups were dropped and record nothing more; `nil` while they are kept.
   private var dropReason: DroppedGroup.Reason?
   /// The bytes of the open groups.
-  // Unchecked for the reason given at `taking`.
+  // Unchecked for the reason given at `activeGroup`.
   @exclusivity(unchecked) private var openByteCount = 0
   /// The bytes of the other groups.
   private var closedByteCount = 0
-  private(set) var activity = Activity.idle { didSet { updateTaking() } }
+  private(set) var activity = Activity.idle { didSet { updateActiveGroup() } }
   private var lastActivity = Activity.idle
-  private(set) var disabledCount = 0 { didSet { updateTaking() } }
+  private(set) var disabledCount = 0 { didSet { updateActiveGroup() } }
   /// The number of internal operations in progress whose changes are not recorded.
-  private var suspensionCount = 0 { didSet { updateTaking() } }
+  private var suspensionCount = 0 { didSet { updateActiveGroup() } }
   var isSaving = false
   /// The number of times that all actions were removed.
   private(set) var clearCount = 0
@@ -112,15 +112,15 @@ public final class ContextUndoManager {
   /// The innermost open group that accepts records; `nil` if none is open or nothing is recorded.
   // Every write accesses it, in the context's isolation, which admits one access at a time; no call made during an access reenters the
   // manager.
-  @exclusivity(unchecked) private var taking: UndoGroup?
+  @exclusivity(unchecked) private var activeGroup: UndoGroup?
 
-  private func updateTaking() { taking = isRecording && dropReason == nil ? openGroups.last : nil }
+  private func updateActiveGroup() { activeGroup = isRecording && dropReason == nil ? openGroups.last : nil }
 
   /// Whether changes are recorded. Undo and redo record their changes even if undo registration is disabled.
   private var isRecording: Bool { suspensionCount == 0 && (disabledCount == 0 || activity != .idle) }
 
   /// Returns the group that accepts records, and opens the group of the event if necessary. Returns `nil` if nothing is recorded.
-  @inline(__always) func recordingGroup() -> UndoGroup? { taking ?? openForRecording() }
+  @inline(__always) func recordingGroup() -> UndoGroup? { activeGroup ?? openForRecording() }
 
   /// Returns whether an open group is that of the event, so that all its changes were made since the event began.
   @inline(__always) func isOfEvent(_ group: UndoGroup) -> Bool { isEventGroup && openGroups.count == 1 }
@@ -133,17 +133,17 @@ public final class ContextUndoManager {
     }
     isEventGroup = true
     openGroup()
-    return taking
+    return activeGroup
   }
 
   func openGroup() {
     openGroups.append(UndoGroup())
-    updateTaking()
+    updateActiveGroup()
   }
 
   func closeGroup() {
     guard let group = openGroups.popLast() else { return }
-    defer { updateTaking() }
+    defer { updateActiveGroup() }
     group.close()
     if let outer = openGroups.last {
       if group.isEmpty { return }
@@ -161,7 +161,7 @@ public final class ContextUndoManager {
       return
     }
     if activity == .idle {
-      forget(&redoStack)
+      removeAll(from: &redoStack)
       lastClosed = ObjectIdentifier(group)
     }
     closedByteCount += group.byteCount
@@ -204,7 +204,7 @@ public final class ContextUndoManager {
     guard openGroups.isEmpty, isRecording, let group = lastActivity == .undoing ? redoStack.last : undoStack.last else { return work() }
     let byteCount = group.byteCount
     openGroups = [group]
-    updateTaking()
+    updateActiveGroup()
     work()
     group.close()
     closedByteCount += group.byteCount - byteCount
@@ -214,7 +214,7 @@ public final class ContextUndoManager {
       dropReason = nil
       drop(group, because: reason)
     }
-    updateTaking()
+    updateActiveGroup()
     dropOldest()
   }
 
@@ -239,7 +239,7 @@ public final class ContextUndoManager {
     for group in openGroups { group.removeAll() }
     dropReason = reason
     openByteCount = 0
-    updateTaking()
+    updateActiveGroup()
   }
 
   /// Finishes closing a dropped group.
@@ -247,11 +247,11 @@ public final class ContextUndoManager {
     dropReason = nil
     lastDroppedGroup = DroppedGroup(actionName: group.name, reason: reason)
     // Older groups cannot be undone across changes that are not recorded.
-    forget(&redoStack)
-    if activity != .undoing { forget(&undoStack) }
+    removeAll(from: &redoStack)
+    if activity != .undoing { removeAll(from: &undoStack) }
   }
 
-  private func forget(_ stack: inout [UndoGroup]) {
+  private func removeAll(from stack: inout [UndoGroup]) {
     for group in stack { closedByteCount -= group.byteCount }
     stack = []
   }
@@ -310,7 +310,7 @@ public final class ContextUndoManager {
     (closedByteCount, openByteCount) = (0, 0)
     dropReason = nil
     lastDroppedGroup = nil
-    updateTaking()
+    updateActiveGroup()
   }
 
   /// Removes the application's actions that have the given target.
@@ -362,10 +362,13 @@ public final class ContextUndoManager {
 
   func record(_ reason: StoreError.Reason) { context?.record(StoreError(reason, operation: .undo)) }
 
-  /// Sets the context that the manager belongs to; 0 detaches it and removes all actions.
-  func join(_ number: UInt64) {
-    contextNumber = number
-    if number == 0 { removeAllActions() }
+  /// Attaches the manager to the context with the given number.
+  func attach(toContext number: UInt64) { contextNumber = number }
+
+  /// Detaches the manager from its context, and removes all actions.
+  func detach() {
+    contextNumber = 0
+    removeAllActions()
   }
 }
 
@@ -381,10 +384,10 @@ extension ManagedObjectContext {
     set {
       if newValue === recorder { return }
       if let newValue, newValue.context != nil { return record(StoreError(.undoManagerOfOtherContext, operation: .undo)) }
-      recorder?.join(0)
+      recorder?.detach()
       eventObservers.setRecorder(newValue)
-      newValue?.join(number)
-      writeNothingInPlace()
+      newValue?.attach(toContext: number)
+      disableInPlaceWrites()
     }
   }
 
@@ -397,7 +400,7 @@ extension ManagedObjectContext {
   }
 
   /// Disables in-place writes of all objects if writes must be recorded.
-  private func writeNothingInPlace() {
+  private func disableInPlaceWrites() {
     if recordsWrites { registry.forEach { $0.flags.remove(.writesInPlace) } }
   }
 }
