@@ -51,15 +51,15 @@ package struct UnitOfWork: ~Copyable {
   package var listed: SaveSet { SaveSet(inserted: inserted, updated: updated, deleted: deleted, locked: locked) }
 
   /// Returns the objects that a save would write or check now.
-  package func work() -> SaveSet {
+  package func objectsToSave() -> SaveSet {
     SaveSet(
-      inserted: Self.those(of: inserted) { $0.isInserted }, updated: Self.those(of: updated) { $0.isUpdated },
-      deleted: Self.those(of: deleted) { $0.isDeleted && !$0.flags.contains(.isInserted) },
-      locked: Self.those(of: locked) { !$0.hasChanges && $0.contextReference != nil })
+      inserted: Self.filtered(inserted) { $0.isInserted }, updated: Self.filtered(updated) { $0.isUpdated },
+      deleted: Self.filtered(deleted) { $0.isDeleted && !$0.flags.contains(.isInserted) },
+      locked: Self.filtered(locked) { !$0.hasChanges && $0.contextReference != nil })
   }
 
   /// Returns the objects that meet a condition. Usually all do, and the list is returned without a copy.
-  private static func those(of list: [ManagedObject], _ condition: (ManagedObject) -> Bool) -> [ManagedObject] {
+  private static func filtered(_ list: [ManagedObject], _ condition: (ManagedObject) -> Bool) -> [ManagedObject] {
     list.allSatisfy(condition) ? list : list.filter(condition)
   }
 
@@ -86,7 +86,7 @@ package struct UnitOfWork: ~Copyable {
   }
 
   /// Records the deletion of an object by undo or redo.
-  package mutating func recordUndoneDeletion(_ object: ManagedObject) {
+  package mutating func recordDeletionByUndo(_ object: ManagedObject) {
     // The references to a new object were already undone, so no rules need to be applied.
     object.flags.insert(object.flags.contains(.isInserted) ? .deletePropagated : .defersDeleteRules)
     hasDeferredRules = true
@@ -230,7 +230,7 @@ package struct UnitOfWork: ~Copyable {
   }
 
   /// Makes the next save call `willSave()` on every object again. After a successful save, removing the objects has the same effect.
-  package func forgetWillSaveCalls() {
+  package func resetWillSaveCalls() {
     listed.forEachChanged { $0.flags.remove(.willSaveCalled) }
   }
 
@@ -313,10 +313,10 @@ package struct SaveSet {
 
   /// Returns the ID of one of the objects in a store.
   package func first(inSpace space: UInt32) -> ManagedObjectID? {
-    func isInStores(_ object: ManagedObject) -> Bool { object.currentID.space == space }
+    func isInSpace(_ object: ManagedObject) -> Bool { object.currentID.space == space }
     let object =
-      inserted.first(where: isInStores) ?? updated.first(where: isInStores) ?? deleted.first(where: isInStores)
-      ?? locked.first(where: isInStores)
+      inserted.first(where: isInSpace) ?? updated.first(where: isInSpace) ?? deleted.first(where: isInSpace)
+      ?? locked.first(where: isInSpace)
     return object?.currentID
   }
 

@@ -50,7 +50,7 @@ extension ManagedObjectContext {
   /// Returns a row after checking its entity, which may be a subentity of the ID's. The slots of another entity would be misinterpreted.
   func checked(_ row: RowImage, as objectID: ManagedObjectID) throws -> RowImage {
     guard model.entities[Int(objectID.entityNumber)].subtree.contains(row.entityNumber) else {
-      throw StoreError.rowOfAnotherEntity(objectID)
+      throw StoreError(.entityMismatch(objectID), operation: .fault)
     }
     return row
   }
@@ -253,12 +253,14 @@ extension ManagedObjectContext {
       (position, start) = (position + 1, end)
       return true
     }
-    for (owner, members) in unchanged { settle(relationship, of: owner, members) }
+    for (owner, members) in unchanged { removeIneffectiveInverseChanges(relationship, of: owner, members) }
   }
 
   /// Removes pending changes of the inverse for members whose addition or removal turned out not to be a change. Otherwise a save would
   /// revert later changes made elsewhere.
-  private func settle(_ relationship: CompiledRelationship, of owner: ManagedObject, _ members: [ObjectReference]) {
+  private func removeIneffectiveInverseChanges(
+    _ relationship: CompiledRelationship, of owner: ManagedObject, _ members: [ObjectReference]
+  ) {
     guard let inverse = tables.inverse(of: relationship), inverse.isToMany, let state = owner.toManyStates[relationship.index] else {
       return
     }
@@ -269,19 +271,13 @@ extension ManagedObjectContext {
   }
 }
 
-extension StoreError {
-  /// Returns the error for a row whose entity differs from that of the reference.
-  fileprivate static func rowOfAnotherEntity(_ objectID: ManagedObjectID) -> StoreError {
-    return StoreError(.strangeEntityOfObject(objectID), operation: .fault)
-  }
-}
-
 extension StoreError.Reason {
   static func noRow(_ id: ManagedObjectID) -> Self {
     Self(.objectNotFound, "The fault cannot be fulfilled: the row of the object \(id) was deleted.", object: id)
   }
 
-  static func strangeEntityOfObject(_ id: ManagedObjectID) -> Self {
+  /// The entity of a row differs from that of the reference to it.
+  static func entityMismatch(_ id: ManagedObjectID) -> Self {
     Self(
       .storeCorrupt, "The row of the object \(id.uriString) has another entity than references to it state; verify the store.", object: id)
   }

@@ -60,7 +60,7 @@ extension SaveConflicts {
     for slot in Array(values.keys) + Array(sources.keys) { own.insert(slot) }
     removeInsertion(new)
     merged[new] = survivor
-    touched.insert(survivor)
+    affectedObjects.insert(survivor)
     formerRows[survivor, default: []] += [mine, theirs]
     if inserted[survivor] != nil {
       insert(edited(theirs, values, taking: sources))
@@ -78,7 +78,7 @@ extension SaveConflicts {
     let slots = conflict.constraint.compactMap { entity(update.row).slot(named: $0)?.index }
     // The merge of another object may have resolved the conflict.
     guard slots.contains(where: update.changedSlots.contains) else { return }
-    touched.insert(reference)
+    affectedObjects.insert(reference)
     switch decision.mergeType {
     case .mergeByPropertyStoreTrump:
       self.update(edited(update.row, [:], taking: Dictionary(slots.map { ($0, base) }, uniquingKeysWith: { $1 })), over: base)

@@ -7,7 +7,7 @@ extension SaveConflicts {
     let decision = try context.mergePolicy.decision(for: conflict, model.entities[reference.entity], in: model)
     if decision.mergeType == .error { throw Unresolved() }
     let keepsStore = decision.mergeType == .mergeByPropertyStoreTrump || decision.mergeType == .rollback
-    touched.insert(reference)
+    affectedObjects.insert(reference)
     if let update = updates[reference] {
       if let theirs = conflict.persistedRow {
         try merge(update.row, theirs, decision, conflict)
@@ -151,7 +151,7 @@ extension SaveConflicts {
     while let row = waiting.popLast() {
       setDeletion(row.reference, version: nil)
       restored.insert(row.reference)
-      touched.insert(row.reference)
+      affectedObjects.insert(row.reference)
       refresh(row)
       setBase(row)
       waiting += cascadedRows(of: row)
@@ -195,7 +195,7 @@ extension SaveConflicts {
           base.reference(inverse.index) == reference
         else { continue }
         self.update(edited(update.row, [inverse.index: .int(reference.rawValue)]), over: base)
-        touched.insert(source)
+        affectedObjects.insert(source)
       }
     }
   }
@@ -212,7 +212,7 @@ extension SaveConflicts {
       return self.update(edited(update.row, [slot: value]), over: base)
     }
     guard let row = try storedRows([reference])[reference] else { return }
-    touched.insert(reference)
+    affectedObjects.insert(reference)
     update(edited(row, [slot: value], version: row.version + 1), over: row)
   }
 

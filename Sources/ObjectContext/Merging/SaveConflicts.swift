@@ -43,8 +43,8 @@ final class SaveConflicts {
   var finishedMerges: Set<ObjectReference> = []
   /// The rows that were merged into survivors, until their partners are updated.
   var formerRows: [ObjectReference: [RowImage]] = [:]
-  /// All objects in conflict, for the error.
-  var touched: Set<ObjectReference> = []
+  /// The objects in conflict, and those whose rows the resolution has changed.
+  var affectedObjects: Set<ObjectReference> = []
   /// Objects whose rows were merged and not validated since.
   private var unvalidated: Set<ObjectReference> = []
 

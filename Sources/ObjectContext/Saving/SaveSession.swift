@@ -25,16 +25,16 @@ final class SaveSession {
   func run() throws {
     context.notifications.postWillSave(in: context)
     do { work = try settle() } catch {
-      context.unitOfWork.forgetWillSaveCalls()
+      context.unitOfWork.resetWillSaveCalls()
       throw error
     }
-    if work.isEmpty { return context.unitOfWork.forgetWillSaveCalls() }
+    if work.isEmpty { return context.unitOfWork.resetWillSaveCalls() }
     if context.recorder != nil { context.keepUndoState(deleting: work.deleted) }
     do {
       try context.unrecorded {
         try context.obtainIDs(for: work.inserted)
         try checkRows(of: work)
-        try store(try makeRequests(work))
+        try execute(try makeRequests(work))
       }
     } catch {
       // Parts that some stores have committed are saved; the next save must not write them again.
@@ -43,7 +43,7 @@ final class SaveSession {
         finish(isWhole: false)
       }
       context.replaceReferences(savedReference)
-      context.unitOfWork.forgetWillSaveCalls()
+      context.unitOfWork.resetWillSaveCalls()
       throw error
     }
     finish(isWhole: true)
@@ -51,7 +51,7 @@ final class SaveSession {
 
   // MARK: Storing
 
-  private func store(_ requests: [(PersistentStore, SaveChangesRequest)]) throws {
+  private func execute(_ requests: [(PersistentStore, SaveChangesRequest)]) throws {
     let cancellation = context.rowSource.cancellation
     defer { context.rowSource.cancellation = cancellation }
     for (store, request) in requests {
@@ -109,7 +109,7 @@ final class SaveSession {
     if context.recorder != nil { context.recordSavedForUndo(savedReference) }
     // All references to new objects have been replaced.
     context.registry.forgetPermanentIDs()
-    for object in work.deleted { leave(object) }
+    for object in work.deleted { removeFromContext(object) }
     context.discardRemovedMembers()
     unloadMembers()
     context.mutableValues.sweep()
@@ -174,19 +174,19 @@ final class SaveSession {
       object.takeSavedRow(row, of: self)
     }
     for object in discarded {
-      leave(object)
+      removeFromContext(object)
       if let survivor = merged[object.currentID.reference] { object.currentID = conflicts.objectID(survivor) }
     }
     let deletedInStore = Set(conflicts.deletedInStore.compactMap { context.registeredObject($0, space: space) })
-    for object in deletedInStore { leave(object) }
+    for object in deletedInStore { removeFromContext(object) }
     let restored = Set(conflicts.restored.compactMap { context.registeredObject($0, space: space) })
     work = work.without(discarded.union(deletedInStore), merged: kept, restored: restored)
-    mergedObjects += conflicts.touched.compactMap { context.registeredObject($0, space: space) }
+    mergedObjects += conflicts.affectedObjects.compactMap { context.registeredObject($0, space: space) }
       .filter { !deletedInStore.contains($0) && !$0.isDeleted }
   }
 
   /// Removes an object whose row is deleted from the context.
-  private func leave(_ object: ManagedObject) {
+  private func removeFromContext(_ object: ManagedObject) {
     context.membershipTracker.markRemoved(object.currentID)
     object.flags.subtract([.isInserted, .isUpdated, .isDeleted])
     object.flags.insert(.isRemoved)
@@ -198,7 +198,7 @@ final class SaveSession {
     var entities: Set<Int> = []
     for part in parts {
       guard let conflicts = part.conflicts else { continue }
-      for reference in conflicts.touched.union(conflicts.deletedInStore).union(conflicts.merged.keys) {
+      for reference in conflicts.affectedObjects.union(conflicts.deletedInStore).union(conflicts.merged.keys) {
         entities.insert(reference.entity)
         guard let object = context.registeredObject(reference, space: part.store.space.number) else { continue }
         for state in object.toManyStates { state.unload() }
@@ -285,12 +285,12 @@ extension SaveSession {
       context.recordInPlaceMutations()
       context.endEvent()
       try context.deferredErrors.settle()
-      guard context.needsSave else { return context.unitOfWork.work() }
-      let work = context.unitOfWork.work()
+      guard context.needsSave else { return context.unitOfWork.objectsToSave() }
+      let work = context.unitOfWork.objectsToSave()
       try context.validate(work)
       // Validators may have set values, which need another validation, or changed other objects, which need to be saved.
       if !context.unitOfWork.hasPendingChanges { return work }
-      if isRevalidation, context.unitOfWork.work().hasSameObjects(as: work) { return work }
+      if isRevalidation, context.unitOfWork.objectsToSave().hasSameObjects(as: work) { return work }
       isRevalidation = true
     }
   }

@@ -201,7 +201,7 @@ struct UndoApplication {
   private mutating func deleteInserted(_ record: UndoRecord) {
     guard let object = object(of: record), !object.flags.contains(.isDeleted) else { return }
     manager.recordDeletion(of: object)
-    context.unitOfWork.recordUndoneDeletion(object)
+    context.unitOfWork.recordDeletionByUndo(object)
     unlink(object)
     last = nil
     recordEvent(object, isRedo ? .undoDeletion : .undoInsertion)
