@@ -233,7 +233,7 @@ struct ResultsEvaluator {
       if try query.isMet(by: object) { met.append(object) } else { decisions.append(decision(object.currentID, .none)) }
     }
     let former = met.map(\.currentID)
-    results.givePermanentIDs(to: met)
+    results.assignPermanentIDs(to: met)
     for (object, id) in zip(met, former) { decisions.append(try self.decision(of: object, recordedAs: id)) }
     return decisions
   }

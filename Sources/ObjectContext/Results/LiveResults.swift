@@ -40,7 +40,7 @@ final class LiveResults {
     let plan = try FetchMergePlan(query.specification, context: context)
     if let found = try findRows(plan) { return found }
     let objects = try context.settledObjects(of: query.specification)
-    givePermanentIDs(to: objects)
+    assignPermanentIDs(to: objects)
     var found = Found()
     found.ids.reserveCapacity(objects.count)
     found.values.reserveCapacity(objects.count * query.order.keyCount)
@@ -144,7 +144,7 @@ final class LiveResults {
   }
 
   /// Assigns permanent IDs to unsaved results, so that the ID of a result never changes.
-  func givePermanentIDs(to objects: [ManagedObject]) {
+  func assignPermanentIDs(to objects: [ManagedObject]) {
     let new = objects.filter(\.currentID.isTemporaryID)
     if new.isEmpty { return }
     // If no IDs are available, the save reports the error.
@@ -177,7 +177,7 @@ final class LiveResults {
     let isOtherWindow = query.hasWindow && (affected.hasRelevantChanges || affected.hasRelatedChanges)
     // Results with temporary IDs may have received permanent ones, which the changes use.
     if isOtherWindow || affected.isUnknown || hasTemporaryIDs {
-      return try exchange(with: find(), affected, willChange: willChange)
+      return try replaceAll(with: find(), affected, willChange: willChange)
     }
     return try apply(query.hasWindow ? affected.updates : ResultsEvaluator(affected, self).decisions(), willChange: willChange)
   }
@@ -328,15 +328,15 @@ extension LiveResults {
   private func checkPosition(of item: ResultItem, at position: Int, isFirst: Bool) throws(ResultsError) {
     if query.sortsSections { return }
     let before = position > 0 ? list.item(at: position - 1).section : nil
-    let behind = position + 1 < list.count ? list.item(at: position + 1).section : nil
-    if before == item.section || behind == item.section { return }
-    if !isFirst || before != nil && before == behind { throw outOfOrder }
+    let after = position + 1 < list.count ? list.item(at: position + 1).section : nil
+    if before == item.section || after == item.section { return }
+    if !isFirst || before != nil && before == after { throw outOfOrder }
   }
 
   // MARK: Replacing all results
 
   /// Replaces all results and returns the resulting change.
-  func exchange(with found: Found, _ affected: AffectedResults, willChange: () -> Void) throws(ResultsError) -> ResultsChange {
+  func replaceAll(with found: Found, _ affected: AffectedResults, willChange: () -> Void) throws(ResultsError) -> ResultsChange {
     if query.section != nil { try checkSections(found.sections) }
     let oldIDs = list.ids(in: 0..<list.count)
     let oldSections = sectionsInOrder()
