@@ -38,7 +38,7 @@ struct MigrationDryRun {
     }
     let planned = try planner.plan()
     var describer = StepDescriber(connection: connection, path: path, plan: planned, auxiliaries: try StepDescriber.inFile(connection))
-    try describer.ask()
+    try describer.runChecks()
     try describer.describe()
     let steps = describer.steps + StepDescriber.deferred(planned)
     let limit = SchemaLimits(schema: planned.schema).problem.map { [StoreError($0, operation: .planMigration, path: path)] } ?? []
@@ -92,7 +92,7 @@ struct StagedDryRun {
         auxiliaries: isFirst ? try StepDescriber.inFile(connection) : try StepDescriber.made(for: schema),
         estimates: isFirst ? nil : (estimates, newer), isPrepared: stage.preparation != nil)
       var unknowns = unknowns(of: stage, planned, areExact: estimates.areExact)
-      if isFirst { try describer.ask() }
+      if isFirst { try describer.runChecks() }
       try describer.describe()
       if let limit = SchemaLimits(schema: planned.schema).problem {
         conflicts.append(StoreError(limit, operation: .planMigration, path: path))

@@ -37,7 +37,7 @@ struct StepDescriber {
   }
 
   /// Runs the checks of the stored rows, and records conflicts.
-  mutating func ask() throws {
+  mutating func runChecks() throws {
     for check in plan.checks {
       let count = try connection.number(check.sql)
       if count > 0 { record(check.error(count)) }

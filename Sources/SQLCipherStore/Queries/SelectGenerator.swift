@@ -48,12 +48,12 @@ struct SelectGenerator {
     let condition = try generator.condition(of: fetch, scope)
     let top = try topSelection(fetch, specification, shape, scope, generator)
     let parts = try groupParts(fetch, specification, scope, generator)
-    let asked = parts?.scope ?? scope
-    var (selected, output) = try top ?? selection(fetch, specification, asked, generator)
-    let groups = try fetch.projection.map { try grouping($0, asked, generator) }
+    let selectionScope = parts?.scope ?? scope
+    var (selected, output) = try top ?? selection(fetch, specification, selectionScope, generator)
+    let groups = try fetch.projection.map { try grouping($0, selectionScope, generator) }
     let rowOrder = rowOrder(fetch, specification, isSearched: driving != nil, generator)
     if case .rows = output { output = .rows(order: rowOrder) }
-    var order = top == nil && rowOrder.isEmpty ? try order(fetch, specification, asked, generator) : ""
+    var order = top == nil && rowOrder.isEmpty ? try order(fetch, specification, selectionScope, generator) : ""
     var hint = ""
     switch driving {
     // Rows are looked up by key, without another index.
@@ -67,7 +67,7 @@ struct SelectGenerator {
     }
 
     var statement = scope.query(parts?.selected ?? selected, from: source, hint: hint, where: condition)
-    if let parts { statement = asked.query(selected, from: "(\(statement) GROUP BY \(parts.key))", where: nil) }
+    if let parts { statement = selectionScope.query(selected, from: "(\(statement) GROUP BY \(parts.key))", where: nil) }
     if let groups { statement.append(groups) }
     statement.append(order)
     var limited = top == nil ? try limited(statement, fetch, specification, output) : statement
