@@ -133,58 +133,6 @@ extension QueryGenerator {
   }
 }
 
-extension SQLBinder {
-  fileprivate var isList: Bool {
-    if case .list = self { true } else { false }
-  }
-}
-
-extension QueryGenerator {
-  /// Makes a query for the objects in a long list start with the list. The list is sorted by key and has no duplicates, so SQLite need not
-  /// sort it.
-  ///
-  /// - Returns: The source that replaces the objects' table, or `nil` if the predicate contains no such list.
-  func begin(withListIn predicate: ResolvedPredicate, of table: EntityTable) -> SQLFragment? {
-    guard case .placeholders(let capacities) = constants else { return nil }
-    for case .comparison(let comparison) in predicate.conjuncts {
-      guard case .list(let number) = comparison.right, !comparison.isNegated, capacities[number] < 0,
-        case .path(let path) = comparison.left, path.scope == 0, path.steps.isEmpty, case .object = path.terminal
-      else { continue }
-      let alias = makeAlias("l")
-      listed = (comparison, alias)
-      return "\(SQLFunctions.list)(\(SQLFragment(.list(number)))) AS \(alias) CROSS JOIN \(table.name)"
-    }
-    return nil
-  }
-}
-
-extension SelectGenerator {
-  /// Returns the plan of a fetch, with alternatives if it can start in several ways.
-  func planWithChoice(
-    _ fetch: ResolvedFetch, _ specification: FetchSpecification, _ shape: FetchShape, number: Int?
-  ) throws -> SelectPlan {
-    let constants = QueryGenerator.Constants.placeholders(listCapacities: shape.listCapacities)
-    func plan(_ driving: DrivingCondition?, number: Int?) throws -> SelectPlan {
-      try self.plan(fetch, specification, shape, constants, number: number, driving: driving)
-    }
-    let conditions = QueryGenerator(schema: schema, constants: constants).drivingConditions(of: fetch.predicate, entity: fetch.entity)
-    if let unique = conditions.first(where: \.findsOne) { return try plan(unique, number: number) }
-    let first = try plan(nil, number: number)
-    // A lookup for each member of a long list costs more than a count is worth.
-    let isCountable = first.binders.count <= Self.maximumBinderCount && !first.binders.contains(where: \.isList)
-    guard !conditions.isEmpty, isCountable else { return first }
-    let table = try schema.table(of: fetch.entity.number)
-    var probes: [SelectivityProbe] = []
-    for condition in conditions {
-      let generator = QueryGenerator(schema: schema, constants: constants)
-      let scope = QueryScope(table: table, alias: generator.makeAlias("t"), of: fetch.entity.number)
-      guard let probe = try generator.probe(condition, scope) else { return first }
-      probes.append(probe)
-    }
-    return first.with(PlanAlternatives(probes: probes, plans: try conditions.map { try plan($0, number: nil) }))
-  }
-}
-
 extension DrivingCondition {
   var findsOne: Bool {
     if case .own(_, let isUnique) = self { isUnique } else { false }

@@ -204,6 +204,23 @@ final class QueryGenerator {
 
   // MARK: Lists
 
+  /// Makes a query for the objects in a long list start with the list. The list is sorted by key and has no duplicates, so SQLite need not
+  /// sort it.
+  ///
+  /// - Returns: The source that replaces the objects' table, or `nil` if the predicate contains no such list.
+  func begin(withListIn predicate: ResolvedPredicate, of table: EntityTable) -> SQLFragment? {
+    guard case .placeholders(let capacities) = constants else { return nil }
+    for case .comparison(let comparison) in predicate.conjuncts {
+      guard case .list(let number) = comparison.right, !comparison.isNegated, capacities[number] < 0,
+        case .path(let path) = comparison.left, path.scope == 0, path.steps.isEmpty, case .object = path.terminal
+      else { continue }
+      let alias = makeAlias("l")
+      listed = (comparison, alias)
+      return "\(SQLFunctions.list)(\(SQLFragment(.list(number)))) AS \(alias) CROSS JOIN \(table.name)"
+    }
+    return nil
+  }
+
   private func list(_ number: Int) -> SQLFragment {
     switch constants {
     case .placeholders(let capacities):

@@ -26,6 +26,31 @@ struct SelectGenerator {
   /// The maximum number of placeholders, slightly below the limit of 999 in SQLCipher 3.4.1.
   static let maximumBinderCount = 990
 
+  /// Returns the plan of a fetch, with alternatives if it can start in several ways.
+  private func planWithChoice(
+    _ fetch: ResolvedFetch, _ specification: FetchSpecification, _ shape: FetchShape, number: Int?
+  ) throws -> SelectPlan {
+    let constants = QueryGenerator.Constants.placeholders(listCapacities: shape.listCapacities)
+    func plan(_ driving: DrivingCondition?, number: Int?) throws -> SelectPlan {
+      try self.plan(fetch, specification, shape, constants, number: number, driving: driving)
+    }
+    let conditions = QueryGenerator(schema: schema, constants: constants).drivingConditions(of: fetch.predicate, entity: fetch.entity)
+    if let unique = conditions.first(where: \.findsOne) { return try plan(unique, number: number) }
+    let first = try plan(nil, number: number)
+    // A lookup for each member of a long list costs more than a count is worth.
+    let isCountable = first.binders.count <= Self.maximumBinderCount && !first.binders.contains(where: \.isList)
+    guard !conditions.isEmpty, isCountable else { return first }
+    let table = try schema.table(of: fetch.entity.number)
+    var probes: [SelectivityProbe] = []
+    for condition in conditions {
+      let generator = QueryGenerator(schema: schema, constants: constants)
+      let scope = QueryScope(table: table, alias: generator.makeAlias("t"), of: fetch.entity.number)
+      guard let probe = try generator.probe(condition, scope) else { return first }
+      probes.append(probe)
+    }
+    return first.with(PlanAlternatives(probes: probes, plans: try conditions.map { try plan($0, number: nil) }))
+  }
+
   /// Returns the plan of a fetch.
   ///
   /// - Parameters:

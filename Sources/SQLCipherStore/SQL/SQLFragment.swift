@@ -16,6 +16,10 @@ enum SQLBinder: Hashable, Sendable {
   case offset
   /// The limit of a count that chooses between plans.
   case probe
+
+  var isList: Bool {
+    if case .list = self { true } else { false }
+  }
 }
 
 /// A piece of SQL text with its placeholders. Values never become text.
