@@ -1,5 +1,5 @@
 public import ObjectModel
-import ObjectStore
+public import ObjectStore
 
 /// An object in a context that represents one row of a store.
 ///
@@ -242,6 +242,35 @@ nonisolated open class ManagedObject {
   ///
   /// - Throws: ``ValidationError`` with the code ``ValidationError/Code/deletionDenied``.
   open func validateForDelete() throws { try validateDenyRules() }
+}
+
+// MARK: - Without context
+
+extension ManagedObject {
+  /// Creates an object with its default values, and inserts it into a context if one is given. ``ManagedObjectContext/insert(_:)`` inserts
+  /// it later.
+  ///
+  /// ```swift
+  /// let draft = try Book(entity: bookEntity, of: container.persistentStoreCoordinator)
+  /// draft.title = "Emma"
+  /// context.insert(draft)
+  /// ```
+  ///
+  /// Without a context, only attributes can be set, not relationships.
+  ///
+  /// - Parameters:
+  ///   - entity: An entity of the coordinator's model.
+  ///   - coordinator: The coordinator of the contexts into which the object can be inserted.
+  ///   - context: The context to insert the object into; nil for none.
+  /// - Throws: ``StoreError`` if the coordinator's model has no such entity, if the entity is abstract, or if the class belongs to another
+  ///   entity.
+  public convenience init(
+    entity: EntityDescription, of coordinator: PersistentStoreCoordinator, insertInto context: ManagedObjectContext? = nil
+  ) throws {
+    let entity = try Self.instantiableEntity(named: entity.name, of: coordinator.compiledModel)
+    self.init(ManagedObjectSeed(newObjectOf: entity, of: coordinator))
+    become(newOf: entity, in: context)
+  }
 }
 
 /// The reasons why values of an object were restored.
