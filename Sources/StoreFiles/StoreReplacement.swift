@@ -19,7 +19,7 @@ package enum StoreReplacement {
   /// Replaces a store, or creates one if there is none.
   ///
   /// - Parameters:
-  ///   - needsFreePlace: Whether it is an error if a store or a key file exists when the new one is complete.
+  ///   - requiresUnusedPath: Whether it is an error if a store or a key file exists when the new one is complete.
   ///   - copy: Writes a whole store with its key file to the path that it receives.
   /// - Throws: `.busy` if the store is open anywhere, or any error of `copy`. The store is unchanged then.
   package static func replace(

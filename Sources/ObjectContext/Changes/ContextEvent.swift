@@ -173,7 +173,7 @@ extension ManagedObjectContext {
   ///
   /// - Parameters:
   ///   - observer: Called in the context's isolation. It must not modify objects.
-  ///   - afterwards: Called when the context has notified all observers, once for one or several events. It may use the context freely.
+  ///   - completion: Called when the context has notified all observers, once for one or several events. It may use the context freely.
   /// - Returns: A number for ``removeEventObserver(_:)``.
   package func addEventObserver(_ observer: @escaping (ContextEvent) -> Void, completion: (() -> Void)? = nil) -> UInt64 {
     eventObservers.add(observer, completion: completion)

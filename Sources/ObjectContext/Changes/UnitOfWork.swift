@@ -327,7 +327,7 @@ package struct SaveSet {
   /// Returns the objects that were saved after a merge policy has removed some of them.
   ///
   /// - Parameters:
-  ///   - gone: Objects that are not in a store.
+  ///   - removed: Objects that are not in a store.
   ///   - merged: New objects that now represent stored ones.
   ///   - restored: Objects that were not deleted.
   package func without(_ removed: Set<ManagedObject>, merged: Set<ManagedObject>, restored: Set<ManagedObject>) -> SaveSet {

@@ -86,7 +86,7 @@ public actor ContextActor {
   /// Starts calling a closure after each event with changes.
   ///
   /// - Parameters:
-  ///   - noteChanges: Called in the actor's isolation.
+  ///   - recordChanges: Called in the actor's isolation.
   ///   - stop: Called when the autosave ends.
   func beginAutosaves(_ recordChanges: @escaping @Sendable () -> Void, stopping stop: @escaping @Sendable () -> Void) {
     let number = context.addEventObserver { event in

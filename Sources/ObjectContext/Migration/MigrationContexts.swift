@@ -24,7 +24,7 @@ final class MigrationContexts {
   ///
   /// - Parameters:
   ///   - classes: The classes of destination objects. Entities without a class, and all source objects, use plain objects.
-  ///   - plainClass: The class of plain objects.
+  ///   - fallbackClass: The class of plain objects.
   init(
     _ session: any StoreMigrationSession, classes: ManagedObjectClasses = ManagedObjectClasses(), fallbackClass: ManagedObject.Type? = nil
   ) throws {

@@ -369,7 +369,7 @@ package final class RowSource {
 
   /// Returns an inbox that collects changes of other contexts from now on.
   ///
-  /// - Parameter wake: Called on any thread when the inbox receives changes.
+  /// - Parameter scheduleMerge: Called on any thread when the inbox receives changes.
   func makeInbox(scheduleMerge: (@Sendable () -> Void)?) -> ChangeInbox {
     // A nested context receives changes from its parent.
     parent == nil ? ChangeInbox(coordinator, except: origin, scheduleMerge: scheduleMerge) : ChangeInbox(scheduleMerge: scheduleMerge)

@@ -43,10 +43,10 @@ extension ContextUndoManager {
     dropOldest()
   }
 
-  /// Marks records of members added or removed while the members were not loaded as void if they turn out to have changed nothing. Records
-  /// of saved changes are skipped.
+  /// Marks records of members added or removed while the members were not loaded as ineffective if they turn out to have changed nothing.
+  /// Records of saved changes are skipped.
   ///
-  /// - Parameter isVoid: Returns whether a record changed nothing; called for each such record.
+  /// - Parameter isIneffective: Returns whether a record changed nothing; called for each such record.
   func updateUnread(_ isIneffective: (UndoRecord) -> Bool) {
     for group in unsettledGroups {
       group.update { record in

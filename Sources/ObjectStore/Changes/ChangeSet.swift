@@ -107,7 +107,7 @@ public struct ChangeSet: Sendable {
   /// Calls a closure with each to-many relationship of an object whose members were added, removed, or reordered. It may be called several
   /// times for one of them, but not for those in ``unlistedRelationships``.
   ///
-  /// - Parameter isWanted: Returns whether to visit a relationship. Called once for each relationship and not once for each object.
+  /// - Parameter isIncluded: Returns whether to visit a relationship. Called once for each relationship and not once for each object.
   package func forEachOwner(
     in model: CompiledModel, isIncluded: (CompiledRelationship) -> Bool, _ body: (RelationshipOwner) -> Void
   ) {

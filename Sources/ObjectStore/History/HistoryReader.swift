@@ -40,8 +40,8 @@ package struct HistoryReader {
   /// Creates a reader.
   ///
   /// - Parameters:
-  ///   - wantsChanges: Whether to decode changes.
-  ///   - isWanted: Returns whether to include a change, or nil to include all.
+  ///   - includesChanges: Whether to decode changes.
+  ///   - isIncluded: Returns whether to include a change, or nil to include all.
   package init(
     _ store: any HistoryStore, identifier: String, space: ObjectIDSpace, ids: HistoryIDs, _ query: HistoryQuery,
     includesChanges: Bool = true,

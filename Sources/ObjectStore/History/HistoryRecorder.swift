@@ -42,7 +42,7 @@ package struct HistoryRecorder {
   /// Adds the changes of a save.
   ///
   /// - Parameters:
-  ///   - formerRows: The previous rows that recording requires.
+  ///   - previousRows: The previous rows that recording requires.
   ///   - large: Returns the recorded values of external values.
   package mutating func add(
     _ request: SaveChangesRequest, previousRows: [ObjectReference: RowImage], large: LargeValues

@@ -18,7 +18,7 @@ struct RowCacheShard: ~Copyable {
 
   /// Returns the page for a number, creating it if necessary.
   ///
-  /// - Parameter turn: Returns the position of a new page in the creation order of all parts.
+  /// - Parameter creationIndex: Returns the position of a new page in the creation order of all parts.
   // `Unmanaged`: pages stay alive under the part's lock, which every caller holds.
   mutating func page(root: Int, number: Int64, creationIndex: () -> Int) -> Unmanaged<RowPage> {
     if let page = pages.page(root: root, number: number) { return page }
@@ -47,7 +47,7 @@ struct RowCacheShard: ~Copyable {
     set(row, at: index, in: entries, sizeOfPrevious: RowImage.size)
   }
 
-  /// - Parameter sizeOfFormer: Returns the size of the previous row in bytes.
+  /// - Parameter sizeOfPrevious: Returns the size of the previous row in bytes.
   @inline(__always) private mutating func set(
     _ row: UnsafeRawPointer, at index: Int, in entries: RowEntries, sizeOfPrevious: (UnsafeRawPointer) -> Int
   ) -> Int {
@@ -75,7 +75,7 @@ struct RowCacheShard: ~Copyable {
 
   /// Stores rows in their entries and retains them.
   ///
-  /// - Parameter turn: Returns the position of a new page in the creation order of all parts.
+  /// - Parameter creationIndex: Returns the position of a new page in the creation order of all parts.
   mutating func set(_ rows: ArraySlice<UnsafeRawPointer>, roots: [Int], creationIndex: () -> Int) {
     // The entries and their previous rows are probably not in the processor's caches. Loads for several rows overlap as long as there is no
     // reference counting in between.

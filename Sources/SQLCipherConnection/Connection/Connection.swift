@@ -288,8 +288,8 @@ package struct AlternatingScans {
   ///   - number: The plan number of the statement.
   ///   - missed: The number of pages that were not in the cache.
   ///   - capacity: The number of pages that fit into the cache.
-  ///   - canTurn: Returns whether the statement is a full scan of one table. Called once, and only if the statement read more pages than
-  ///     fit into the cache.
+  ///   - canReverse: Returns whether the statement is a full scan of one table. Called once, and only if the statement read more pages
+  ///     than fit into the cache.
   package mutating func record(_ number: Int, missed: Int, capacity: Int, canReverse: () throws -> Bool) rethrows {
     switch directions[number] {
     case .never: return

@@ -13,7 +13,7 @@ extension StoreKeyring {
   /// - Parameters:
   ///   - format: The page format. A SQLCipher passphrase has its own.
   ///   - workLimit: The maximum cost of opening. A slot that exceeds it is rejected.
-  ///   - canBeTakenBack: Whether the keyring can remove the files again, until ``NewStore/end()``.
+  ///   - isRemovable: Whether the keyring can remove the files again, until ``NewStore/end()``.
   package static func create(
     storePath: String, key: StoreKey, label: String = "", format: SQLCipherFormat = .portable, workLimit: KeyWorkLimit = KeyWorkLimit(),
     options: ConnectionOptions = ConnectionOptions(), contents: StoreContents = .empty, isRemovable: Bool = false,

@@ -30,8 +30,8 @@ final class RemoteCommits: Sendable {
 extension ConnectionPool {
   /// Starts observing commits of connections other than this pool's writer. ``checkForRemoteCommits()`` triggers a check.
   ///
-  /// - Parameter tell: Called if there were such commits since this call or the last notification, by the caller that requests the check or
-  ///   returns the writer. Reads that begin afterward see the commits. It must return quickly.
+  /// - Parameter notify: Called if there were such commits since this call or the last notification, by the caller that requests the check
+  ///   or returns the writer. Reads that begin afterward see the commits. It must return quickly.
   package func observeRemoteCommits(_ notify: @escaping @Sendable () -> Void) throws {
     try withWriter { connection in
       _ = try connection.hasRemoteCommits()

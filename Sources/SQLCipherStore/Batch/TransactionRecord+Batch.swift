@@ -10,8 +10,8 @@ extension TransactionRecord {
   /// Records rows before they are deleted.
   ///
   /// - Parameters:
-  ///   - doomed: The batch table of the rows to delete.
-  ///   - references: These rows.
+  ///   - references: The rows to delete.
+  ///   - toDelete: The batch table of these rows.
   func addDeleted(_ references: [ObjectReference], of table: EntityTable, in toDelete: BatchTable, _ batch: BatchTransaction) throws {
     guard table.root.subtree.contains(where: recorder.needsPreviousRow) else {
       for reference in references { try recorder.addDeleted(reference, nil) { _, _ in nil } }

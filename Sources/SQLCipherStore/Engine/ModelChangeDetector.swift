@@ -30,7 +30,7 @@ final class ModelChangeDetector: Sendable {
   ///
   /// - Parameters:
   ///   - generation: The database's `user_version`, read before the other values.
-  ///   - whenSwitched: Called if the number differs but the model is the same, in the transaction that found the difference.
+  ///   - onHistoryChange: Called if the number differs but the model is the same, in the transaction that found the difference.
   func begin(
     generation: Int, hashes: [String: Data], layout: TableLayout, onHistoryChange: @escaping @Sendable (ReadTransaction) throws -> Void
   ) {

@@ -17,7 +17,7 @@ final class RemoteCommitWatch: Sendable {
 
   /// Begins to watch. All later commits are reported.
   ///
-  /// - Parameter tell: Called on a private queue. A read that begins in it sees the commit.
+  /// - Parameter onCommit: Called on a private queue. A read that begins in it sees the commit.
   static func begin(_ pool: ConnectionPool, _ onCommit: @escaping @Sendable () -> Void) throws -> RemoteCommitWatch {
     let watch = RemoteCommitWatch(pool, onCommit)
     let path = try pool.withWriter { connection in

@@ -35,8 +35,8 @@ package struct RowTransfer {
     /// - Parameters:
     ///   - near: The source object.
     ///   - far: The member.
-    ///   - nearPlace: The position of `near` among the members of the inverse, if that is ordered.
-    ///   - farPlace: The position of `far` among the members, if they are ordered.
+    ///   - nearPosition: The position of `near` among the members of the inverse, if that is ordered.
+    ///   - farPosition: The position of `far` among the members, if they are ordered.
     package init(near: ObjectReference, far: ObjectReference, nearPosition: Int64?, farPosition: Int64?) {
       self.near = near
       self.far = far

@@ -197,7 +197,7 @@ extension StoreWatcher.State {
 
   /// Processes an event.
   ///
-  /// - Parameter concerned: Receives the stores to check now.
+  /// - Parameter affected: Receives the stores to check now.
   fileprivate mutating func take(_ event: FileEvents.Event, at now: UInt64, _ events: FileEvents, _ affected: inout Set<UInt64>) {
     guard event.kind != .overflow else {
       // Events of unknown stores were lost, so check all.
@@ -265,8 +265,8 @@ package final class StoreWatch: Sendable {
   ///
   /// - Parameters:
   ///   - databasePath: The path of the database as SQLite resolves it. Its log is next to that path.
-  ///   - tell: Called after each possible commit, including those of this process. It runs on the thread that serves all watches of the
-  ///     process, so it must only schedule work.
+  ///   - onChange: Called after each possible commit, including those of this process. It runs on the thread that serves all watches of
+  ///     the process, so it must only schedule work.
   /// - Throws: `.notWatchable` if the system or the process has no watches left. There is no fallback.
   package init(databasePath: String, onChange: @escaping @Sendable () -> Void) throws(StoreAccessError) {
     number = Mutex(try StoreWatcher.shared.add(databasePath: databasePath, onChange: onChange))
