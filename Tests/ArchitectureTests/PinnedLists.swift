@@ -74,8 +74,8 @@ enum PinnedLists {
     return PinnedList(
       path: "Tests/ArchitectureTests/UnsafeUses.txt",
       heading: [
-        "How often each file of Sources goes past the compiler's checks, or ends the process, and why. A new use needs a reviewer's eye: this list is where"
-          + " it shows.", "Written by Scripts/api-baseline.",
+        "The constructs in Sources that the compiler does not check, and those that end the process: count, file, construct and reason. Review each"
+          + " new use.", "Written by Scripts/api-baseline.",
       ], lines: lines.map { "\(counts[$0] ?? 0)  \($0)" })
   }
 }

@@ -81,8 +81,8 @@ final class MergeRuleTests: XCTestCase {
       (base.resolving("Chat", "home", as: String.self) { $0.store }, "Chat.home"),
       (base.resolving("Chat", "scratch", as: String.self) { $0.store }, "Chat.scratch"),
       (base.resolving("Chat", "keyFolded", as: String.self) { $0.store }, "Chat.keyFolded"),
-      (MergePolicy.error.resolving("Chat", "title", as: String.self) { $0.store }, "never asked"),
-      (base.resolving("Note", by: .error).resolving("Chat", "title", as: String.self) { $0.store }, "never asked"),
+      (MergePolicy.error.resolving("Chat", "title", as: String.self) { $0.store }, "is never applied, since"),
+      (base.resolving("Note", by: .error).resolving("Chat", "title", as: String.self) { $0.store }, "is never applied, since"),
       (MergePolicy(Mine()).resolving("Chat", by: .rollback), "never followed"),
     ]
   }()

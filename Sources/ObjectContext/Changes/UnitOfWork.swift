@@ -3,7 +3,8 @@ package import ObjectStore
 
 /// The changed objects of a context, retained until they are saved, and the objects changed in the current event.
 ///
-/// Flags on the objects prevent duplicate entries. An object that has left a state stays listed and is skipped because of its flags.
+/// Flags on the objects prevent duplicate entries. An object that is no longer inserted, updated or deleted remains in its list, and is
+/// skipped because of its flags.
 package struct UnitOfWork: ~Copyable {
   /// Inserted objects, in order.
   package private(set) var inserted: [ManagedObject] = []

@@ -242,7 +242,7 @@ extension ManagedObjectContext {
     MemoryPrefetch.visitWhile(objects) { held in
       let end = values.ends[position]
       let stored = values.references[start..<end]
-      // The array retains the object, the object retains its state, and loading makes no calls out.
+      // The array retains the object, the object retains its state, and loading calls no application code.
       held._withUnsafeGuaranteedRef { $0.stateUnretained(relationship) }._withUnsafeGuaranteedRef { state in
         let members = state.load(hasRemovedRows ? membershipTracker.existing(stored)[...] : stored)
         if !members.isEmpty { unchanged.append((objects[position], members)) }
@@ -279,6 +279,7 @@ extension StoreError.Reason {
   /// The entity of a row differs from that of the reference to it.
   static func entityMismatch(_ id: ManagedObjectID) -> Self {
     Self(
-      .storeCorrupt, "The row of the object \(id.uriString) has another entity than references to it state; verify the store.", object: id)
+      .storeCorrupt,
+      "The row of the object \(id.uriString) has a different entity than the references to it; verify the store.", object: id)
   }
 }

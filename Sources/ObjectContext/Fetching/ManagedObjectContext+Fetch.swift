@@ -260,23 +260,25 @@ extension ManagedObjectContext {
     if specification.resultType == .dictionaries {
       if plan.stores.count > 1 {
         explained = try mergeableDictionaries(specification)
-        inMemory.append("the rows of \(plan.stores.count) stores are put together")
+        inMemory.append("the rows of \(plan.stores.count) stores are combined")
       }
     } else {
       explained = try readSpecification(plan.storeSpecification)
       let name = specification.entityName
       if plan.changedCount > 0 {
-        inMemory.append("unsaved changes of \(plan.changedCount) objects of \(name) are compared, and merged into the stores' answer")
+        inMemory.append("unsaved changes of \(plan.changedCount) objects of \(name) are compared, and merged into the stores' results")
       }
-      if plan.deletedCount > 0 { inMemory.append("\(plan.deletedCount) unsaved deletions of \(name) are taken out of the stores' answer") }
+      if plan.deletedCount > 0 {
+        inMemory.append("\(plan.deletedCount) objects of \(name) with unsaved deletions are removed from the stores' results")
+      }
       if try RelatedChanges(of: specification, entity(of: specification), nil, self) != nil {
-        inMemory.append("objects of \(name) that unsaved changes of related objects concern are found, read, and compared")
+        inMemory.append("objects of \(name) that unsaved changes of related objects affect are found, read, and compared")
       }
       if plan.stores.count > 1, !specification.sortDescriptors.isEmpty {
-        inMemory.append("the answers of \(plan.stores.count) stores are brought into one order")
+        inMemory.append("the results of \(plan.stores.count) stores are merged by the sort order")
       }
       if plan.split?.remaining != nil {
-        inMemory.append("every object that the stores find is read and compared with the part of the predicate that they cannot answer")
+        inMemory.append("every object that the stores find is read and compared with the part of the predicate that they cannot evaluate")
       }
       if plan.split?.sortsInMemory ?? false { inMemory.append("all results are sorted, because a sort key is transient") }
       for path in specification.relationshipKeyPathsForPrefetching {

@@ -284,7 +284,7 @@ extension MergePolicy {
     let slots = owners.compactMap { $0.slot(named: name.key) }.filter { $0.kind != .none && !$0.isDerived }
     guard slots.count == owners.count else {
       return issue(
-        "the merge policy has a rule for it, which nothing would ask: rules are for stored attributes, parts of composites and to-one relationships"
+        "the merge policy has a rule for it, which is never applied: rules are for stored attributes, parts of composites and to-one relationships"
       )
     }
     guard let rule = rules[name] else { return nil }
@@ -296,7 +296,7 @@ extension MergePolicy {
     }
     if !hasResolver, owners.allSatisfy({ type(for: $0, in: model) == .error }) {
       return issue(
-        "the merge policy's rule is never asked, since the policy for these objects is “error”; add the rule to another one, such as mergeByPropertyObjectTrump"
+        "the merge policy's rule is never applied, since the policy for these objects is “error”; add the rule to another one, such as mergeByPropertyObjectTrump"
       )
     }
     return nil

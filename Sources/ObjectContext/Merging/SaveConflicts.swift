@@ -35,7 +35,7 @@ final class SaveConflicts {
   private(set) var refreshed: [ObjectReference: RowImage] = [:]
   /// Objects whose deletion was canceled.
   var restored: Set<ObjectReference> = []
-  /// Objects that others have deleted, and whose changes are discarded.
+  /// Objects deleted by other contexts or processes, whose changes are discarded.
   var deletedInStore: Set<ObjectReference> = []
   /// New objects that are merged into others.
   var merged: [ObjectReference: ObjectReference] = [:]

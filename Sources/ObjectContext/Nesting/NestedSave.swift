@@ -161,7 +161,7 @@ struct NestedSave {
     }
     try link(object, update.row, entity.referenceSlots.filter(update.changedSlots.contains))
     if update.changedSlots.isEmpty {
-      // The nested context knows that the row is deleted, and the save inserts it again.
+      // The nested context has recorded that the row was deleted, and the save inserts it again.
       object.flags.insert(.outlivesRow)
       object.recordChange()
     }

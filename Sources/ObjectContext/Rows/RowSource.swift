@@ -377,7 +377,7 @@ package final class RowSource {
 
   // MARK: Registration notices
 
-  /// Returns whether a store wants to be notified of registered objects.
+  /// Returns whether a store observes registration of objects.
   func observesRegistration(_ store: PersistentStore) -> Bool { store.incrementalStore.observesRegistration }
 
   func didRegister(_ objectIDs: [ManagedObjectID], in store: PersistentStore) {

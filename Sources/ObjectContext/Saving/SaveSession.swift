@@ -78,7 +78,7 @@ final class SaveSession {
         request = known.makeRequest()
       }
     }
-    // The compiler does not know that `1...` is endless.
+    // `1...` never ends, but the compiler requires a statement here.
     preconditionFailure("the loop has no end")
   }
 

@@ -2,7 +2,7 @@ import ObjectModel
 import ObjectQuery
 import ObjectStore
 
-/// A condition that an index answers, so that a fetch can start with it.
+/// A condition that an index can evaluate, so that a fetch can start with it.
 ///
 /// SQLite has no statistics of how often a constant occurs, so it cannot decide which of two conditions matches fewer rows. If a fetch can
 /// start with the members of a relationship or with something else, both are counted first, up to a limit. This costs far less than a wrong

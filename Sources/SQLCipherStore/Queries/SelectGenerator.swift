@@ -37,7 +37,7 @@ struct SelectGenerator {
     let conditions = QueryGenerator(schema: schema, constants: constants).drivingConditions(of: fetch.predicate, entity: fetch.entity)
     if let unique = conditions.first(where: \.findsOne) { return try plan(unique, number: number) }
     let first = try plan(nil, number: number)
-    // A lookup for each member of a long list costs more than a count is worth.
+    // Counts over a long list need a lookup for each member, which costs more than a better plan saves.
     let isCountable = first.binders.count <= Self.maximumBinderCount && !first.binders.contains(where: \.isList)
     guard !conditions.isEmpty, isCountable else { return first }
     let table = try schema.table(of: fetch.entity.number)
