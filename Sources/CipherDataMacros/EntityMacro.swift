@@ -155,7 +155,7 @@
     }
   }
 
-  // MARK: - Members
+  // MARK: - Generated members
 
   extension ParsedEntity {
     /// Returns the start of the class's own slots or to-many relationships, followed by a plus sign; empty for a class without a

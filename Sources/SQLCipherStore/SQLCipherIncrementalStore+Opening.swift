@@ -278,7 +278,7 @@ enum SchemaCache {
   }
 }
 
-// MARK: - Stored model
+// MARK: - Reading the stored model
 
 extension SQLCipherIncrementalStore {
   /// Returns the model that wrote the store, from the store's metadata.

@@ -126,7 +126,7 @@ public struct StoreKeyRequest: Sendable {
   }
 }
 
-// MARK: - Secrets
+// MARK: - Reading secrets
 
 extension StoreKey {
   /// Returns the secrets that the key can be, in the order in which they are tried.

@@ -180,7 +180,7 @@ extension SourcePort {
   ]
 }
 
-// MARK: - Errors
+// MARK: - Rewriting catch clauses and failing casts
 
 /// Casts and patterns whose types match on Apple's systems only: errors of an application are not `NSError`s on Linux, and the sets of relationships are not
 /// `NSMutableSet`s.

@@ -214,7 +214,7 @@ extension SourcePort {
   }
 }
 
-// MARK: - Properties
+// MARK: - Properties that the plugin generates
 
 extension SourcePort {
   /// The compilation condition for properties that the plugin otherwise generates.

@@ -299,7 +299,7 @@ package struct SourcePort {
   }
 }
 
-// MARK: - Imports
+// MARK: - Rewriting imports
 
 extension SourcePort {
   /// The replacement of an Apple module on Linux.

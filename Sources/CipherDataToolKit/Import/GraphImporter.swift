@@ -193,7 +193,7 @@ extension FetchConstant {
   }
 }
 
-// MARK: - Comparing
+// MARK: - Fingerprints for comparison
 
 extension GraphImporter {
   /// Returns a managed object as bytes: all values and the objects it refers to, except for the relationship to its owner.

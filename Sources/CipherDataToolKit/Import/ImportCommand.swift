@@ -83,7 +83,7 @@ struct ImportCommand: AsyncParsableCommand {
 
 extension InputFormat: ExpressibleByArgument {}
 
-// MARK: - Core Data stores
+// MARK: - Importing Core Data stores
 
 /// The options of an import from a Core Data store.
 struct CoreDataOptions: ParsableArguments {

@@ -73,7 +73,7 @@ extension CoreDataStore {
   }
 }
 
-// MARK: - Importing
+// MARK: - Importing whole stores
 
 extension CoreDataStore {
   /// Creates an encrypted store and imports all objects into it.

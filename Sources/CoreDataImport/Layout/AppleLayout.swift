@@ -126,7 +126,7 @@ enum AppleName {
   }
 }
 
-// MARK: - Joins
+// MARK: - Join tables
 
 // Join tables of many-to-many relationships, such as Z_26ASSETS with the columns Z_26ALBUMS, Z_34ASSETS and Z_FOK_34ASSETS.
 

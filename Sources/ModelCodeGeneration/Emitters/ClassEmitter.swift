@@ -203,7 +203,7 @@ struct ClassEmitter {
   }
 }
 
-// MARK: - Fields
+// MARK: - Fields for typed queries
 
 extension ClassEmitter {
   /// Adds the fields of a class for typed queries: an extension of `FetchObject` for the class and its subclasses.
@@ -251,7 +251,7 @@ extension ClassEmitter {
   }
 }
 
-// MARK: - Rules
+// MARK: - Calls of validation functions
 
 extension ClassEmitter {
   /// The user info key of an attribute with a validation function in Swift: the application declares `validateTitle(_:)` for `title` in an

@@ -326,7 +326,7 @@ extension SwiftEmitter {
   typealias Lines = [String]
 }
 
-// MARK: - Key paths
+// MARK: - Names of key paths
 
 extension ModelEmitter {
   /// Adds the function that creates the table of key paths and property names, and one for each class.
@@ -365,7 +365,7 @@ extension ModelEmitter {
   }
 }
 
-// MARK: - Versions
+// MARK: - Model versions
 
 extension ModelEmitter {
   /// The name of the enumeration of versions, which a class can already have.

@@ -81,7 +81,7 @@ extension FetchComposite where Composite: CompositeValue {
   }
 }
 
-// MARK: - Composites
+// MARK: - Composite values of objects
 
 extension ManagedObject {
   /// Returns the elements of a composite attribute that have a value, by name; nil if none has.

@@ -206,7 +206,7 @@ public enum GeneratedCode {
   }
 }
 
-// MARK: - Relationships
+// MARK: - Relationship accessors
 
 extension GeneratedCode {
   // MARK: To-one relationships
@@ -340,7 +340,7 @@ extension GeneratedCode {
   }
 }
 
-// MARK: - Composites
+// MARK: - Composite accessors
 
 extension GeneratedCode {
   /// Returns the value of a required composite attribute. A required part without a value reads as its default or empty value.

@@ -25,7 +25,7 @@ extension TypedManagedObject {
   }
 }
 
-// MARK: - Classes
+// MARK: - Inserting objects of a class
 
 extension ManagedObject {
   /// Returns the entity of a model if this class can create objects of it.

@@ -165,7 +165,7 @@ public final class PersistentContainer: Sendable {
   isolated deinit {}
 }
 
-// MARK: - Copying
+// MARK: - Copying the store
 
 extension PersistentContainer {
   /// Copies the container's only store, while it is open, to a location where no file exists. The copy is a snapshot, and opens with the

@@ -65,7 +65,7 @@ package struct DictionaryResults {
   }
 }
 
-// MARK: - Dictionaries
+// MARK: - Fetching dictionaries
 
 extension ManagedObjectContext {
   /// Returns the dictionaries that a request selects.

@@ -101,7 +101,7 @@ extension FetchExpression {
   }
 }
 
-// MARK: - Logic
+// MARK: - Logical operators
 
 extension PredicateExpressions.Conjunction: ConvertibleNode {
   func convert(_ converter: FoundationPredicateConverter) throws -> ConvertedNode {
@@ -213,7 +213,7 @@ extension FetchExpression {
   }
 }
 
-// MARK: - Foundation
+// MARK: - Creating queries from Foundation types
 
 extension FetchPredicate {
   /// Converts a predicate created by `#Predicate`.

@@ -10,7 +10,7 @@ extension ManagedObject: FetchConstantConvertible {
   @_spi(Generated) public final var fetchConstant: FetchConstant { .object(objectID) }
 }
 
-// MARK: - Typed query
+// MARK: - Typed queries
 
 extension TypedManagedObject {
   /// A request for all objects of the class's entity, as the start of a query: `Book.all.where { $0.price > 10 }.sorted { $0.title
@@ -75,7 +75,7 @@ extension FetchMembers where Member: ManagedObject {
   public func contains<Reach>(_ object: FetchObject<Member, Reach>) -> FetchPredicate { contains(object.fetchExpression) }
 }
 
-// MARK: - Objects
+// MARK: - Evaluating predicates on objects
 
 extension FetchPredicate {
   /// Returns whether an object matches the predicate, including the object's unsaved changes.
@@ -101,7 +101,7 @@ extension FetchCondition where FetchedClass: ManagedObject {
   public func evaluate(with object: FetchedClass) throws -> Bool { try predicate.evaluate(with: object) }
 }
 
-// MARK: - Block
+// MARK: - Block predicates
 
 extension FetchPredicate {
   /// Creates a condition written in Swift for objects of a class.
@@ -136,7 +136,7 @@ extension StoreError.Reason {
   }
 }
 
-// MARK: - Filtering
+// MARK: - Filtering and sorting sequences
 
 extension Sequence where Element: ManagedObject {
   /// Returns the objects that match a predicate, including unsaved changes. Preserves their order.
@@ -190,7 +190,7 @@ extension Sequence where Element: ManagedObject {
   }
 }
 
-// MARK: - Swift value
+// MARK: - Constants as Swift values
 
 extension FetchConstant {
   /// The Swift value of the constant: nil for null, a name for an entity, an ID for an object, an array for a list, an `InMemoryValue` for a value

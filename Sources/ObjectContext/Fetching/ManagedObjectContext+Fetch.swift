@@ -159,7 +159,7 @@ extension ManagedObjectContext {
   }
 }
 
-// MARK: - Finding
+// MARK: - First results
 
 extension ManagedObjectContext {
   /// Returns the first object that matches a request, in the request's order; nil if there is none. Reads one row.
@@ -218,7 +218,7 @@ extension StoreError.Reason {
   }
 }
 
-// MARK: - Selections
+// MARK: - Fetching selections
 
 extension ManagedObjectContext {
   /// Returns the rows of a typed selection. The stores create the rows, so they contain saved values only.
@@ -238,7 +238,7 @@ extension ManagedObjectContext {
   }
 }
 
-// MARK: - Explain
+// MARK: - Explaining requests
 
 extension ManagedObjectContext {
   /// Returns an explanation of how a request would be executed, without executing it.
@@ -290,7 +290,7 @@ extension ManagedObjectContext {
   }
 }
 
-// MARK: - Store evaluation
+// MARK: - Evaluating fetches for custom stores
 
 extension ManagedObjectContext {
   /// Evaluates a fetch over objects of the context.

@@ -157,7 +157,7 @@ extension ManagedObjectContext {
   }
 }
 
-// MARK: - Filtering
+// MARK: - Filtering in memory
 
 extension ManagedObjectContext {
   /// Returns the objects of a plan after applying in memory the conditions that stores cannot evaluate, sorted and limited.

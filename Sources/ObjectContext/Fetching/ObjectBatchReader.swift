@@ -91,7 +91,7 @@ extension ManagedObjectContext {
   }
 }
 
-// MARK: - Enumerating
+// MARK: - Enumerating in batches
 
 extension ManagedObjectContext {
   /// Calls a closure for each batch of the objects that match a request, in bounded memory. Rows are read batch by batch, and each batch is

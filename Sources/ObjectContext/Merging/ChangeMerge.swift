@@ -144,7 +144,7 @@ struct ChangeMerge {
   }
 }
 
-// MARK: - Merge
+// MARK: - Merging changes
 
 extension ManagedObjectContext {
   /// Whether the context automatically merges changes that other contexts of the coordinator save, and changes of batch requests. The

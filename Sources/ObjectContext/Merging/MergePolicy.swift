@@ -237,7 +237,7 @@ extension CompiledModel {
   }
 }
 
-// MARK: - Validation
+// MARK: - Validating policies
 
 /// An error of a merge policy that does not fit the model: rules that would never apply, and rules whose values could not be saved.
 ///

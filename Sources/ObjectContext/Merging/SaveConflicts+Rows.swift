@@ -141,7 +141,7 @@ extension SaveConflicts {
   }
 }
 
-// MARK: - Deletions
+// MARK: - Restoring deleted rows
 
 extension SaveConflicts {
   /// Cancels a deletion because others have changed the object, together with its effects: cascaded deletions, and cleared references to
@@ -201,7 +201,7 @@ extension SaveConflicts {
   }
 }
 
-// MARK: - Relationships
+// MARK: - Resolving relationships
 
 extension SaveConflicts {
   /// Sets a slot of a row, whether or not the save already writes it. Ignores deleted rows.

@@ -92,7 +92,7 @@ extension SaveConflicts {
   }
 }
 
-// MARK: - Temporary values
+// MARK: - Evaluating with temporary values
 
 extension ManagedObject {
   /// Replaces the object's values temporarily while a closure runs, for example to validate merged values.

@@ -295,7 +295,7 @@ extension StoreError.Reason {
   }
 }
 
-// MARK: - Objects
+// MARK: - Objects of conflicts
 
 extension MergeConflict {
   /// Returns the registered object in conflict; nil if the context has none.

@@ -42,7 +42,7 @@ public struct MappingModel: Sendable {
   }
 }
 
-// MARK: - Models
+// MARK: - Inferring and matching models
 
 extension MappingModel {
   /// Returns the mapping model inferred from two models, with the effect of a lightweight migration, for modification.

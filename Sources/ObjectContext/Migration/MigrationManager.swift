@@ -219,7 +219,7 @@ extension StoreError.Reason {
   }
 }
 
-// MARK: - Running
+// MARK: - Running a migration
 
 extension MigrationManager {
   /// The number of objects that are read and saved together.

@@ -176,7 +176,7 @@ public struct CustomMigrationStage: MigrationStage {
   }
 }
 
-// MARK: - Migration
+// MARK: - Migration settings of stores
 
 extension PersistentStoreDescription {
   /// The stages between the versions of the model; nil to infer the whole migration in one step.

@@ -113,7 +113,7 @@ final class ContextParent: ParentSource {
   }
 }
 
-// MARK: - Nesting
+// MARK: - Nested contexts
 
 extension ManagedObjectContext {
   /// Creates a context nested in another context. Its saves become unsaved changes of that parent context.

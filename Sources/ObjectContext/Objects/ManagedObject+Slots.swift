@@ -172,7 +172,7 @@ extension ManagedObject {
   }
 }
 
-// MARK: - Writing
+// MARK: - Writing values
 
 extension ManagedObject {
   /// Prepares the object for a write. If the write would be lost, records the error and returns false.

@@ -244,7 +244,7 @@ nonisolated open class ManagedObject {
   open func validateForDelete() throws { try validateDenyRules() }
 }
 
-// MARK: - Without context
+// MARK: - Objects without a context
 
 extension ManagedObject {
   /// Creates an object with its default values, and inserts it into a context if one is given. ``ManagedObjectContext/insert(_:)`` inserts
@@ -309,7 +309,7 @@ extension ManagedObject: Hashable {
   }
 }
 
-// MARK: - Row
+// MARK: - The object's row
 
 extension ManagedObject {
   /// The row from which every property can be read directly: the object's own, or that of an overlay that has all values. `nil` if a read
@@ -359,7 +359,7 @@ extension ManagedObject {
   }
 }
 
-// MARK: - Current row
+// MARK: - Row with current values
 
 extension ManagedObject {
   /// Returns a row with the object's current values: set values over those of its own row. Does not fire a fault.

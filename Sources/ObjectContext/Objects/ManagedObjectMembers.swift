@@ -104,7 +104,7 @@ extension ManagedObjectMembers {
   }
 }
 
-// MARK: - Changes
+// MARK: - Implementation of change inspection
 
 extension ManagedObject {
   final func changedValues() -> [String: Any?] {

@@ -98,7 +98,7 @@ struct MutableValueTracker {
   }
 }
 
-// MARK: - Vended values
+// MARK: - Tracking vended values
 
 extension ManagedObject {
   /// Returns the reference-type value that was previously returned for an attribute with the given stored value.

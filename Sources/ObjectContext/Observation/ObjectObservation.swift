@@ -225,7 +225,7 @@ extension ManagedObject {
   }
 }
 
-// MARK: - Observable
+// MARK: - Conformance to Observable
 
 /// Objects support property-level observation in contexts with ``ManagedObjectContext/tracksObservation``.
 extension ManagedObject: Observable {}

@@ -381,7 +381,7 @@ extension StoreError.Reason {
   }
 }
 
-// MARK: - Ordered to many
+// MARK: - Ordered relationships
 
 extension ManagedObject {
   /// Inserts objects consecutively into an ordered relationship, and moves those that are already members.

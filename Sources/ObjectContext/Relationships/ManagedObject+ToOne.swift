@@ -252,7 +252,7 @@ extension StoreError.Reason {
   }
 }
 
-// MARK: - One sided inverses
+// MARK: - Inverses named by one side only
 
 extension ManagedObjectContext {
   /// Updates the inverse that a relationship names but that does not name it back. Updates this side only, as Core Data does.

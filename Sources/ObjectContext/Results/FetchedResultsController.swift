@@ -277,7 +277,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
   public func section(forIndexTitle title: String) -> Int? { sections?.firstIndex { $0.indexTitle == title } }
 }
 
-// MARK: - Objects
+// MARK: - Fetched objects
 
 extension FetchedResultsController {
   /// The number of results; 0 before they are fetched.
@@ -345,7 +345,7 @@ extension FetchedResultsController {
     return range.indices.contains(range.lowerBound + indexPath[1]) && indexPath[1] >= 0 ? range.lowerBound + indexPath[1] : nil
   }
 
-  // MARK: Objects
+  // MARK: Objects of sections
 
   func objects(inSection name: String) -> [Object] {
     guard let list = results?.list, let section = sections?.firstIndex(where: { $0.name == name }) else { return [] }

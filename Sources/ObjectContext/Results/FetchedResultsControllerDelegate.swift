@@ -160,7 +160,7 @@ public struct FetchedResultsSectionInfo<Object: ManagedObject> {
   public var objects: [Object] { controller?.objects(inSection: name) ?? [] }
 }
 
-// MARK: - Items
+// MARK: - Index paths of items
 
 #if !canImport(Darwin)
   public import Foundation

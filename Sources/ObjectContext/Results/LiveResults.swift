@@ -183,7 +183,7 @@ final class LiveResults {
   }
 }
 
-// MARK: - Difference
+// MARK: - Applying changes
 
 extension LiveResults {
   /// A kept result that is removed from the list and inserted again.

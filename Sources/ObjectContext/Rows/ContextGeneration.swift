@@ -47,7 +47,7 @@ final class ContextGeneration {
   }
 }
 
-// MARK: - Generations
+// MARK: - Reading pinned generations
 
 extension RowSource {
   /// The token of the pinned state; nil if the newest state is read.
@@ -139,7 +139,7 @@ extension StoreError.Reason {
   }
 }
 
-// MARK: - Generations
+// MARK: - Pinning contexts
 
 extension ManagedObjectContext {
   /// Pins the context to a query generation: a state of its stores that later saves do not change.

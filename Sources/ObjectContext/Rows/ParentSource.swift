@@ -55,7 +55,7 @@ protocol ParentSource: AnyObject {
   func registerNested(_ number: UInt64, isOpen: Bool)
 }
 
-// MARK: - Nesting
+// MARK: - Reading through the parent
 
 extension RowSource {
   /// The parent, if it has unsaved changes.

@@ -80,7 +80,7 @@ extension StoreError.Reason {
   static var rowsOfNoEntity: Self { Self(.invalidRequest, "The rows have neither a class nor an entity name.") }
 }
 
-// MARK: - Objects
+// MARK: - Inserting by closures
 
 extension BatchInsertRequest {
   /// Creates a request whose rows a closure fills one by one through the typed properties of a class.
@@ -139,7 +139,7 @@ extension ManagedObject {
   }
 }
 
-// MARK: - Updating objects
+// MARK: - Updating objects in memory
 
 extension ManagedObjectContext {
   /// Applies the assignments of a batch update to objects as unsaved changes. Each object's computed values use its previous values.

@@ -100,7 +100,7 @@ extension StoreError.Reason {
   }
 }
 
-// MARK: - Saved rows
+// MARK: - Applying saved rows
 
 extension ManagedObject {
   /// Updates the object after it was saved: adopts the row and clears its changes.
@@ -154,7 +154,7 @@ extension ManagedObject {
   }
 }
 
-// MARK: - Transaction
+// MARK: - Transactions
 
 extension ManagedObjectContext {
   /// Runs a closure whose saves and fetches form one transaction of the store. All saves take effect when the closure returns, and none if

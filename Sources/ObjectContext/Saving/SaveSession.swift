@@ -264,7 +264,7 @@ struct SavedPart {
   var conflicts: SaveConflicts?
 }
 
-// MARK: - Settling
+// MARK: - Preparing a save
 
 extension SaveSession {
   /// Runs all application code that may change objects, until no more changes occur: `willSave`, delete rules, observers, validation.

@@ -294,7 +294,7 @@ extension ManagedObjectContext {
   }
 }
 
-// MARK: - Snapshot
+// MARK: - Snapshots of objects
 
 extension ManagedObject {
   /// Returns a sendable snapshot of the object's current values, including unsaved changes. Fires a fault.

@@ -185,7 +185,7 @@ extension ObjectSnapshot {
   }
 }
 
-// MARK: - Key value
+// MARK: - Key-value coding
 
 extension ObjectSnapshot {
   /// The value of a property: an attribute value as documented in ``AttributeType``, the ID of a to-one destination, or an array of the IDs

@@ -114,7 +114,7 @@ enum SnapshotValue: Sendable {
   var objectID: ManagedObjectID? { if case .object(let id) = self { id } else { nil } }
 }
 
-// MARK: - Creation
+// MARK: - Creating snapshots
 
 extension ObjectSnapshot {
   /// Creates a snapshot for a new object, with the model's default values. Applying it inserts an object.
@@ -151,7 +151,7 @@ extension ObjectSnapshot {
   }
 }
 
-// MARK: - Slots
+// MARK: - Reading slots
 
 extension ObjectSnapshot {
   /// Returns the slot with an index; nil if snapshots have no such value.
@@ -223,7 +223,7 @@ extension ObjectSnapshot {
   }
 }
 
-// MARK: - Hashable
+// MARK: - Equality and hashing
 
 extension ObjectSnapshot: Hashable {
   /// Returns whether two snapshots are of the same version of the same object, or both without an object, and have equal values and equal

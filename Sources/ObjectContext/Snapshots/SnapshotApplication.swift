@@ -216,7 +216,7 @@ extension ManagedObject {
   }
 }
 
-// MARK: - Apply
+// MARK: - Applying snapshots
 
 extension ManagedObjectContext {
   /// Applies the properties that were set in a snapshot to its object, or to a new object if the snapshot has no ID.

@@ -93,7 +93,7 @@ extension TypedSnapshot {
   public func encode(to encoder: any Encoder) throws { try storage.values.encode(to: encoder) }
 }
 
-// MARK: - Snapshot
+// MARK: - Snapshots of objects
 
 extension TypedManagedObject {
   /// Returns a snapshot of the object's current values, including unsaved changes and the members of to-many relationships, given as key

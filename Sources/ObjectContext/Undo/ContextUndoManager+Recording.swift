@@ -93,7 +93,7 @@ extension ContextUndoManager {
   func closeOwnGroup() { closeGroup() }
 }
 
-// MARK: - Write recording
+// MARK: - Recording writes
 
 extension ManagedObject {
   /// Whether the context records each write before it happens. Objects then do not write in place.
@@ -144,7 +144,7 @@ extension ManagedObject {
   }
 }
 
-// MARK: - Member recording
+// MARK: - Recording members
 
 extension ManagedObject {
   /// Adds a member without updating the inverse, and records the change for undo.

@@ -110,7 +110,7 @@ extension ExternalData {
   fileprivate var isInMemory: Bool { content is ExternalBytes }
 }
 
-// MARK: - Undo retention
+// MARK: - Keeping undo state across a save
 
 extension ManagedObjectContext {
   /// Loads everything that undo needs and that the save would remove from the store.

@@ -372,7 +372,7 @@ public final class ContextUndoManager {
   }
 }
 
-// MARK: - Undo manager
+// MARK: - The context's undo manager
 
 extension ManagedObjectContext {
   /// The undo manager of the context. The default is `nil`: nothing is recorded, and writes have no additional cost.

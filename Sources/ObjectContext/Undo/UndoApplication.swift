@@ -229,7 +229,7 @@ struct UndoApplication {
   }
 }
 
-// MARK: - Links
+// MARK: - Repairing links
 
 extension UndoApplication {
   /// Removes a link whose destination does not exist, and updates the inverse of a link whose destination exists.

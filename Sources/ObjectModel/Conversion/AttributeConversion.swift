@@ -101,7 +101,7 @@ extension Optional: AnyOptional {
   fileprivate var wrapped: Any? { map { $0 as Any } }
 }
 
-// MARK: - Reading
+// MARK: - Reading typed values
 
 extension AttributeConversion {
   /// Returns a slot's value as the Swift type of its attribute; nil if it is null. To return it as `Any`, use ``untypedValue(of:_:)``.
@@ -182,7 +182,7 @@ extension Optional: AnyOptionalType {
   fileprivate static var wrappedType: Any.Type { Wrapped.self }
 }
 
-// MARK: - Numbers
+// MARK: - Untyped values
 
 extension AttributeConversion {
   /// Returns a slot's value in the form for a static type of `Any`: see ``untyped(_:)``. Nil if it is null. Transformed values are returned

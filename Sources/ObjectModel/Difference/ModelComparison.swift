@@ -162,7 +162,7 @@ struct ModelComparison {
   }
 }
 
-// MARK: - Properties
+// MARK: - Comparing properties
 
 extension ModelComparison {
   @_optimize(none) mutating func compareProperties(_ older: CompiledEntity, _ newer: CompiledEntity) {

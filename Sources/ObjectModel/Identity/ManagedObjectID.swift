@@ -129,6 +129,8 @@ extension ManagedObjectID: Codable {
   @inlinable public var isNull: Bool { rawValue == 0 }
 }
 
+// MARK: - Resolving objects
+
 /// Access to objects for evaluation in memory: the objects of a context, or the rows of a store.
 public protocol ObjectResolver<Object> {
   /// An object or row.

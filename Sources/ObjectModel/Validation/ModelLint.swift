@@ -90,7 +90,7 @@ public enum ModelLint {
   }
 }
 
-// MARK: - Shape
+// MARK: - Checks of names and structure
 
 extension ModelLint {
   /// Returns entities and properties whose names differ only in case, and classes that are used by several entities or shadow a Swift type.
@@ -280,7 +280,7 @@ extension PropertyDescription {
   }
 }
 
-// MARK: - Versions
+// MARK: - Checks of model versions
 
 extension ModelLint {
   /// Returns the findings in the current version of a bundle, and in the relations of its versions.

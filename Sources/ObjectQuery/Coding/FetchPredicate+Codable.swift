@@ -153,7 +153,7 @@ extension KeyedEncodingContainer {
   }
 }
 
-// MARK: - Expressions
+// MARK: - Coding expressions
 
 extension FetchExpression: Codable {
   // `Key` identifies the kind of an expression, and `Part` has the other keys of some kinds.

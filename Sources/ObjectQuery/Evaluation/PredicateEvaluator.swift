@@ -282,7 +282,7 @@ struct NoObjects: ObjectResolver {
   func members(of object: Int, toMany index: Int) throws -> [Int] { throw Missing() }
 }
 
-// MARK: - Expressions
+// MARK: - Evaluating expressions
 
 extension PredicateEvaluator {
   /// Returns the value of an expression that is not an object. Recursion follows the resolved tree.

@@ -25,7 +25,7 @@ extension FetchPredicate {
   }
 }
 
-// MARK: - Values and dictionaries
+// MARK: - Filtering values and dictionaries
 
 extension FetchPredicate {
   /// Returns whether a value matches the predicate, which refers to it as `SELF`: `try FetchPredicate(format: "SELF BEGINSWITH[c]
@@ -54,7 +54,7 @@ extension Sequence where Element == [String: Any] {
   public func filtered(using predicate: FetchPredicate) throws -> [Element] { try filter { try predicate.evaluate(with: $0) } }
 }
 
-// MARK: - Sorting
+// MARK: - Sorting values and dictionaries
 
 extension Sequence where Element: FetchConstantConvertible {
   /// Returns the elements sorted by descriptors, which refer to each as `SELF`: `try names.sorted(using: [FetchSortDescriptor("SELF",

@@ -77,7 +77,7 @@ extension FetchExpression: CustomStringConvertible {
   public var description: String { PredicatePrinter.text(of: self) }
 }
 
-// MARK: - Fetched properties
+// MARK: - Parsing lists of properties
 
 extension FetchProperty {
   /// Parses a list of properties such as `count(name) AS n, sum(installedSize), section`.
@@ -97,7 +97,7 @@ extension FetchProperty {
   }
 }
 
-// MARK: - Substitution
+// MARK: - Substituting variables
 
 /// Returns the substitute for a variable, or for a key path from it; nil to leave it unchanged.
 package typealias VariableValue = (_ name: String, _ path: [String]) throws -> FetchExpression?

@@ -384,7 +384,7 @@ struct PredicateParser {
   private static let modifiers: [String: ComparisonModifier] = ["ANY": .any, "SOME": .any, "ALL": .all, "NONE": .none]
 }
 
-// MARK: - Properties
+// MARK: - Parsing properties
 
 extension PredicateParser {
   /// Parses a list of properties: `count(name) AS n, sum(installedSize), section`.

@@ -45,7 +45,7 @@ extension ComparisonOptions {
   var text: String { String(ComparisonOptions.letters.filter { contains($0.option) }.map(\.letter)) }
 }
 
-// MARK: - Lists of values
+// MARK: - Comparisons with lists
 
 extension FetchComparison {
   /// The equivalent `value IN list` for `list CONTAINS value`; nil for other comparisons.

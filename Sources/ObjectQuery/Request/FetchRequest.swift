@@ -61,7 +61,7 @@ public struct FetchRequest<Result: FetchResult>: Sendable, Hashable {
   }
 }
 
-// MARK: - Chaining
+// MARK: - Chained modifiers
 
 extension FetchRequest {
   // Disfavored, because otherwise the compiler has no useful diagnostics for errors in a typed closure.
@@ -131,7 +131,7 @@ extension FetchRequest {
   }
 }
 
-// MARK: - Search
+// MARK: - Sorting by relevance
 
 extension FetchPredicate {
   /// An expression for the relevance of an object to the SEARCH conditions of the predicate; nil if there are no such conditions.
@@ -172,7 +172,7 @@ extension FetchRequest {
   }
 }
 
-// MARK: - Templates
+// MARK: - Request templates
 
 extension ManagedObjectModel {
   /// Returns a request from a template, with values for the variables of its predicate. The request is a copy that can be changed.

@@ -89,7 +89,7 @@ package struct FetchResolver: Sendable {
   }
 }
 
-// MARK: - Values
+// MARK: - Resolving values
 
 /// An expression whose value is requested for the objects that match a predicate.
 package enum ResolvedValue: Sendable {

@@ -103,7 +103,7 @@ struct PredicateResolution {
   }
 }
 
-// MARK: - Expressions
+// MARK: - Resolving expressions
 
 /// A side of a comparison before the other side has determined its type.
 indirect enum Operand {
@@ -231,7 +231,7 @@ extension PredicateResolution {
   }
 }
 
-// MARK: - Merging
+// MARK: - Merging equalities
 
 extension PredicateResolution {
   private struct Subject: Hashable {

@@ -196,7 +196,7 @@ package struct TextPhrase: Sendable, Hashable {
   }
 }
 
-// MARK: - Matching
+// MARK: - Finding matches
 
 extension TextQuery {
   /// Returns the ranges of the matched words and phrases in a text, in order. A phrase is one range, and overlapping ranges are joined.

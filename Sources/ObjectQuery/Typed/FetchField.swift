@@ -161,7 +161,7 @@ extension FetchExpression {
   }
 }
 
-// MARK: - Text
+// MARK: - Text operators
 
 extension FetchField where Value.OperandKind == FetchKind.Text {
   /// Returns a condition that the text equals another under options.
@@ -223,7 +223,7 @@ extension FetchField where Value.OperandKind == FetchKind.Text {
   public var isEmpty: FetchPredicate { FetchPredicate(fetchExpression, .equal, .constant(.string(""))) }
 }
 
-// MARK: - Numbers
+// MARK: - Number operators
 
 /// Arithmetic on numbers and dates. The result has the type of the left side; `as(_:)` changes it. The rules are those of the format
 /// language: integer division truncates, and undefined results are missing.
@@ -270,7 +270,7 @@ extension FetchField where Value.OperandKind == FetchKind.Date {
   }
 }
 
-// MARK: - Dates
+// MARK: - Date operators
 
 // Comparisons with `Date`, which allow implicit member expressions: `$0.published < .now`.
 
@@ -289,7 +289,7 @@ extension FetchField where Value == Date {
   public static func >= (left: Self, right: Date) -> FetchPredicate { left.compare(.greaterOrEqual, right) }
 }
 
-// MARK: - Booleans
+// MARK: - Boolean operators
 
 // Boolean attributes as conditions: `$0.isRead`, `!$0.isRead`, `$0.isRead && $0.pages > 3`.
 

@@ -164,7 +164,7 @@ extension FetchObject {
   }
 }
 
-// MARK: - Key paths
+// MARK: - Fields by key path
 
 /// A class that declares its entity in Swift. Typed queries refer to its properties by key path; generated classes have members instead.
 public protocol FetchKeyPathNaming {

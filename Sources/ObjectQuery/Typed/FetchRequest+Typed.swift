@@ -52,7 +52,7 @@ extension FetchRequest {
   }
 }
 
-// MARK: - Key paths
+// MARK: - Requests by key path
 
 extension FetchRequest {
   /// Returns the request with an additional sort key after the existing ones: `Book.all.sorted(by: \.author.name).sorted(by: \.pages,

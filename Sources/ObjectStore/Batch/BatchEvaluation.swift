@@ -90,7 +90,7 @@ package struct BatchEdits {
   }
 }
 
-// MARK: - Delete
+// MARK: - Evaluating batch deletes
 
 extension BatchEvaluation {
   func delete<Resolver: ObjectResolver<ObjectReference>>(
@@ -208,7 +208,7 @@ extension CompiledModel {
   }
 }
 
-// MARK: - Update
+// MARK: - Evaluating batch updates
 
 extension BatchEvaluation {
   func update<Resolver: ObjectResolver<ObjectReference>>(

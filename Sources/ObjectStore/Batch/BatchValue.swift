@@ -90,7 +90,7 @@ enum BatchValue {
   }
 }
 
-// MARK: - Computed values
+// MARK: - Converting computed values
 
 extension BatchValue {
   /// Returns whether values of an expression type can be converted to an attribute type.

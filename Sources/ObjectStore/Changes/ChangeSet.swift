@@ -167,7 +167,7 @@ package struct ChangedSlots: Sendable {
   }
 }
 
-// MARK: - Object IDs
+// MARK: - Creation from object IDs
 
 extension ChangeSet {
   /// Creates a change set from lists of objects that were changed elsewhere, for `mergeChanges(from:)` of a context. Use it if the

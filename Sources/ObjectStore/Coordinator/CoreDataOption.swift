@@ -57,7 +57,7 @@ package enum CoreDataOption: String, Sendable, CaseIterable {
   }
 }
 
-// MARK: - Options
+// MARK: - Creation from Core Data options
 
 extension PersistentStoreDescription {
   /// Creates a description from a dictionary of options, such as a configuration file. The names of options are those of the description's

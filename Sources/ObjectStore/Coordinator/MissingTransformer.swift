@@ -14,7 +14,7 @@ public struct MissingTransformer: Sendable, Hashable, CustomStringConvertible {
   public var description: String { "“\(entityName).\(attributeName)” needs the transformer “\(transformerName)”" }
 }
 
-// MARK: - Transformers
+// MARK: - Finding missing transformers
 
 extension PersistentStoreCoordinator {
   /// The attributes of the model whose transformers are currently not registered. Using such an attribute throws. See

@@ -326,7 +326,7 @@ extension PersistentStoreCoordinator {
   }
 }
 
-// MARK: - Existing store
+// MARK: - Adopting an open store
 
 extension PersistentStoreCoordinator {
   /// Creates a coordinator for a store that is already open and contains all entities of the model. The caller remains responsible for
@@ -343,6 +343,8 @@ extension PersistentStoreCoordinator {
     add(PersistentStore(configuration: configuration, store: store, metadata: metadata, cacheLimit: rowCacheLimit, observers: observers))
   }
 }
+
+// MARK: - Stores of a coordinator
 
 /// An open store of a ``PersistentStoreCoordinator``, with its identifier, metadata, and description.
 ///

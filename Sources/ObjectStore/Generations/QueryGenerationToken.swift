@@ -95,7 +95,7 @@ package final class PinnedGeneration: Sendable, Hashable {
   }
 }
 
-// MARK: - Generations of a store
+// MARK: - Pinned generations of a store
 
 /// Weak references to the generations of a store that contexts and tokens hold.
 struct PinnedGenerations {

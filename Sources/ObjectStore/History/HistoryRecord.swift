@@ -205,7 +205,7 @@ package struct HistoryEncoder {
     bytes = record
   }
 
-  // MARK: Parts of records
+  // MARK: Writing parts of records
 
   private mutating func put(_ number: UInt64) {
     var rest = number
@@ -347,7 +347,7 @@ package struct HistoryDecoder {
     }
   }
 
-  // MARK: Parts of records
+  // MARK: Reading parts of records
 
   private mutating func byte() throws(StoreError) -> UInt8 {
     guard position < bytes.count else { throw failure }

@@ -84,7 +84,7 @@ extension InMemoryRows {
   }
 }
 
-// MARK: - History
+// MARK: - History of an in-memory store
 
 extension InMemoryStore: HistoryStore {
   package func historySettings() throws -> HistorySettings? { try visibleHistory()?.settings }

@@ -88,7 +88,7 @@ final class InMemoryMembers: Sendable {
   let lists = Mutex<[Int: [ObjectReference: [ObjectReference]]]>([:])
 }
 
-// MARK: - Fetching
+// MARK: - Reading rows
 
 /// Reads objects from one version of the rows.
 struct InMemoryReader: ObjectResolver {
@@ -139,7 +139,7 @@ struct InMemoryReader: ObjectResolver {
   }
 }
 
-// MARK: - Saving
+// MARK: - Applying saves
 
 extension InMemoryRows {
   /// Applies a save and computes derived attributes. If it throws, the caller must discard the rows.

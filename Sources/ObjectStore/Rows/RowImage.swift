@@ -238,7 +238,7 @@ public import ObjectModel
   }
 #endif
 
-// MARK: - Retain and release
+// MARK: - Rows by address
 
 // Access to rows by address, with manual retain and release. Objects and row caches store only the address of a row.
 
@@ -331,6 +331,8 @@ extension RowImage {
   /// Releases a row.
   @inlinable package static func release(_ row: UnsafeRawPointer) { chunk(of: row).release() }
 }
+
+// MARK: - Chunks of rows
 
 /// A block of memory that contains row images and lives as long as any of them.
 ///

@@ -76,7 +76,7 @@ extension RowList {
   }
 }
 
-// MARK: - Sorting
+// MARK: - Sorting rows
 
 /// A sort key: a slot and a direction. Rows without a value come first if ascending, last if descending.
 package struct RowSortKey: Sendable {

@@ -224,7 +224,7 @@ package struct HistorySettings: Sendable, Hashable, Codable {
   package init(level: HistoryLevel = .properties) { self.level = level }
 }
 
-// MARK: - Progress
+// MARK: - Reporting progress
 
 extension Progress {
   /// A progress handler that updates this progress during a backup, key rotation, compaction, verification, or import. Canceling the

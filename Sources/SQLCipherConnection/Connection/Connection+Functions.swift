@@ -160,7 +160,7 @@ extension DatabaseHandle {
   }
 }
 
-// MARK: - Aggregates
+// MARK: - Aggregate functions
 
 /// The state of an aggregate function for one group of rows.
 package protocol AggregateState: AnyObject {

@@ -204,7 +204,7 @@ extension Connection {
   }
 }
 
-// MARK: - Reading
+// MARK: - Opening for reading
 
 extension Connection {
   /// Opens a store for reading, without changing its file.
@@ -256,7 +256,7 @@ extension Connection {
   }
 }
 
-// MARK: - Interrupted transactions
+// MARK: - Recovering interrupted transactions
 
 extension Connection {
   /// Runs `body`, which starts reading. If an interrupted transaction must be rolled back first, rolls it back and runs `body` again.
@@ -292,7 +292,7 @@ extension Connection {
   }
 }
 
-// MARK: - Plaintext databases
+// MARK: - Opening plaintext databases
 
 extension Connection {
   /// Configures a connection without a key. Rejects files that are not plaintext databases, and connections that are not read-only.

@@ -169,7 +169,7 @@ private final class CopyWork: Sendable {
   }
 }
 
-// MARK: - Growth
+// MARK: - Page counts and progress
 
 extension Connection {
   /// Returns the number of pages of the database, including unused ones.

@@ -129,7 +129,7 @@ package final class Interrupter: Sendable {
   }
 }
 
-// MARK: - Version of the library
+// MARK: - Queries of the library
 
 extension LibraryVersion {
   /// Returns the value of a SQLCipher pragma on an in-memory handle, or nil if the library does not have it.

@@ -117,7 +117,7 @@ final class ExclusiveFileLock {
   }
 }
 
-// MARK: - Locking
+// MARK: - Locking store files
 
 extension StoreRemoval {
   /// Removes a store and all files that belong to it.

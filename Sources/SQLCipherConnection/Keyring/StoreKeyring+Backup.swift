@@ -61,7 +61,7 @@ extension StoreKeyring {
   }
 }
 
-// MARK: - Checks of copies
+// MARK: - Verifying copies
 
 extension StoreKeyring {
   /// Returns whether a file equals the result of ``backUp(to:largeValues:options:progress:)`` at this moment: a complete store with the

@@ -197,7 +197,7 @@ extension StoreKeyring {
     throw lastError ?? StoreAccessError(.storeCorrupt(.pageMAC), path: storePath, operation: .open)
   }
 
-  // MARK: - Reading again
+  // MARK: - Reloading the key file
 
   /// Reads the key file, or the store's salt, again, while the store cannot be replaced.
   private func reload(_ options: ConnectionOptions) throws {
@@ -254,7 +254,7 @@ extension StoreKeyring {
     try BareDatabaseFile(locking: storePath, timeoutMilliseconds: options.busyTimeoutMilliseconds).salt() != key.salt
   }
 
-  // MARK: - Formats
+  // MARK: - Detecting the page format
 
   /// Returns the error for a key that does not fit. It names the page format if the key fits in another known one.
   private func otherFormat(_ error: StoreAccessError) throws -> StoreAccessError {

@@ -125,7 +125,7 @@ extension StoreKeyring {
   }
 }
 
-// MARK: - Compaction
+// MARK: - Compacting the database
 
 /// The result of a compaction.
 package struct CompactedSizes: Sendable, Hashable {

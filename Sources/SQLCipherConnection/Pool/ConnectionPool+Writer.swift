@@ -112,7 +112,7 @@ extension ConnectionPool {
   }
 }
 
-// MARK: - Reservation
+// MARK: - Held snapshots
 
 extension ConnectionPool {
   /// Returns a snapshot of the current committed state, which stays valid as long as it is retained. Returns the last snapshot if nothing

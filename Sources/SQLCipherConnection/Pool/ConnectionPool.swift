@@ -310,7 +310,7 @@ package final class ConnectionPool: @unchecked Sendable {
     return hasSnapshot
   }
 
-  // MARK: - All
+  // MARK: - Exclusive access
 
   private func beginExclusive() throws -> DatabaseKey {
     condition.lock()

@@ -67,7 +67,7 @@ public import StoreKeys
   }
 }
 
-// MARK: - Binding
+// MARK: - Binding values
 
 // Binds values by position, starting at 1, without boxing.
 
@@ -158,7 +158,7 @@ extension Statement {
   }
 }
 
-// MARK: - Columns
+// MARK: - Reading columns
 
 // Reads columns by position, starting at 0, without boxing. Buffers are valid until the next step or reset.
 

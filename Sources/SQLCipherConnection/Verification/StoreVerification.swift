@@ -114,7 +114,7 @@ package struct StoreVerification {
     }
   }
 
-  // MARK: - Pages
+  // MARK: - Checking pages
 
   private mutating func checkPages(_ connection: Connection?) throws {
     let file = try BareDatabaseFile(path)
@@ -224,7 +224,7 @@ package struct StoreVerification {
     return pages
   }
 
-  // MARK: - Structure
+  // MARK: - Checking the structure
 
   /// Compares full-text tables with their texts, and reports in the wording of later SQLite versions, whose integrity check does this.
   ///

@@ -53,7 +53,7 @@ struct BatchTransaction {
   func empty(_ table: BatchTable) throws { try connection.statement(sql: table.emptying).run() }
 }
 
-// MARK: - Links
+// MARK: - Links of rows in a batch
 
 extension BatchTransaction {
   /// Returns the links from the rows in a batch table to their destinations.

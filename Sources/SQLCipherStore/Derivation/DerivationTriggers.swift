@@ -100,7 +100,7 @@ struct DerivationTriggers {
     Trigger(after: "UPDATE OF \(column)", of: table, when: "NEW.\(column) IS NOT OLD.\(column)", marks)
   }
 
-  // MARK: Files
+  // MARK: Removing triggers from copies
 
   /// Returns the statements that remove the triggers from a copy for other programs, which could not write rows without the function.
   static func removal(from connection: Connection, schema: String) throws -> [String] {

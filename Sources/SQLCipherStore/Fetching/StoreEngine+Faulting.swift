@@ -40,7 +40,7 @@ extension StoreEngine {
   }
 }
 
-// MARK: - Relationships
+// MARK: - Members of relationships
 
 extension StoreEngine {
   /// Returns the members of a to-many relationship of objects, in the order of the objects.

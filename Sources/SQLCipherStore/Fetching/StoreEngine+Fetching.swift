@@ -257,7 +257,7 @@ extension StoreAccessError {
   fileprivate var isOfIntegerOverflow: Bool { kind == .sql("integer overflow") }
 }
 
-// MARK: - Choice of plans
+// MARK: - Choosing a plan
 
 extension StoreEngine {
   /// Returns the alternative plan that starts with the fewest objects, or the given plan if there are no alternatives or all start with
@@ -290,7 +290,7 @@ extension StoreEngine {
   }
 }
 
-// MARK: - Query plans
+// MARK: - Reading query plans
 
 extension ReadTransaction {
   func queryPlan(of sql: String) throws -> [QueryPlanLine] {

@@ -105,7 +105,7 @@ final class StoreRowReader: RowReader {
   }
 }
 
-// MARK: - Single rows
+// MARK: - Conformances of the store
 
 extension SQLCipherIncrementalStore: SingleRowStore {
   package func makeRowReader(of generation: (any StoreGeneration)?) throws -> any RowReader {

@@ -99,7 +99,7 @@ public final class SQLCipherStoreFile: Sendable {
   }
 }
 
-// MARK: - Progress
+// MARK: - Reporting progress
 
 extension SQLCipherStoreFile {
   /// Runs a long operation. It ends at its next progress report after `progress` returns `false` or the calling task is canceled.
@@ -122,7 +122,7 @@ extension SQLCipherStoreFile {
   }
 }
 
-// MARK: - Limits
+// MARK: - Limits of models
 
 extension SQLCipherStoreFile {
   /// Returns the limits of the linked library that a new store of a model would exceed, as issues of the affected entities.

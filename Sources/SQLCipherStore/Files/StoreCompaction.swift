@@ -15,7 +15,7 @@ public struct StoreCompaction: Sendable, Hashable {
   public var bytesAfter: Int
 }
 
-// MARK: - Compaction
+// MARK: - Compacting a store
 
 extension SQLCipherStoreFile {
   /// Returns the unused pages of deleted objects, and the log, to the file system.

@@ -36,7 +36,7 @@ final class SnapshotGeneration: StoreGeneration {
   }
 }
 
-// MARK: - Position in the history
+// MARK: - Position in history
 
 extension SnapshotGeneration: HistoryGeneration {
   func historyPosition() throws -> HistoryPosition? {

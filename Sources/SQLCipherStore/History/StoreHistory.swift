@@ -46,7 +46,7 @@ final class StoreHistory: Sendable {
   }
 }
 
-// MARK: - In transactions
+// MARK: - Recording in transactions
 
 /// The history transaction that all requests of one store transaction are written to.
 final class HistoryTransactionState {

@@ -182,7 +182,7 @@ final class ExternalTransaction {
   }
 }
 
-// MARK: - Files
+// MARK: - The transaction's files
 
 extension WriteTransaction {
   /// The files of large values that the transaction adds and drops, or `nil` if the store has no large values.

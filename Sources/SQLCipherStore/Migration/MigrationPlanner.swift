@@ -271,7 +271,7 @@ struct MigrationPlanner {
   }
 }
 
-// MARK: - Checks
+// MARK: - Checks before a migration
 
 extension MigrationPlanner {
   /// Returns the checks of the stored rows, which run before anything is changed. They prevent a migration that would lose data.

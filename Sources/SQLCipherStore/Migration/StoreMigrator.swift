@@ -238,7 +238,7 @@ enum ConstraintViolation {
   }
 }
 
-// MARK: - Migrating
+// MARK: - Migrating a store
 
 extension SQLCipherIncrementalStore {
   /// Migrates the store in place, in one transaction, and opens it.

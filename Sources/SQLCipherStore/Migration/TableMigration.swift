@@ -89,7 +89,7 @@ struct TableMigration {
   let rootNames: [String]
 }
 
-// MARK: - Expressions
+// MARK: - Row expressions
 
 /// Generates the expressions of newer columns from rows of an older table.
 struct RowExpressions {
@@ -207,7 +207,7 @@ struct RowExpressions {
   }
 }
 
-// MARK: - Steps
+// MARK: - Migration steps
 
 extension TableMigration {
   /// Returns the steps that create the table, or add its missing columns.

@@ -126,7 +126,7 @@ extension QueryGenerator {
   }
 }
 
-// MARK: - Search
+// MARK: - Full-text search
 
 extension QueryGenerator {
   /// An attribute in a full-text index that a comparison searches, and the key of its object.

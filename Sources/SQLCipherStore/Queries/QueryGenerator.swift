@@ -247,7 +247,7 @@ extension ResolvedExpression {
   }
 }
 
-// MARK: - Planning
+// MARK: - Analyzing predicates
 
 extension QueryGenerator {
   /// Returns the to-one paths from an object that must have a destination for a condition to be true.

@@ -275,7 +275,7 @@ extension QueryGenerator {
   }
 }
 
-// MARK: - Dictionaries
+// MARK: - Selecting dictionaries
 
 extension SelectGenerator {
   /// Returns the selected columns, and how to read them.

@@ -181,7 +181,7 @@ struct SaveExecutor {
   }
 }
 
-// MARK: - Inserting
+// MARK: - Inserting rows
 
 extension SaveExecutor {
   mutating func insertRows() throws {
@@ -270,7 +270,7 @@ extension CompiledProperty {
   }
 }
 
-// MARK: - Large values
+// MARK: - Binding large values
 
 extension SaveExecutor {
   /// Binds the value of a binary attribute: its number if it is stored in a file, else its bytes.

@@ -114,7 +114,7 @@ extension TableLayout.Table {
   }
 }
 
-// MARK: - Migration
+// MARK: - Migrating rows
 
 /// A statement that processes a table in batches: its placeholders 1 and 2 are the exclusive lower and the inclusive upper bound of a key
 /// range.

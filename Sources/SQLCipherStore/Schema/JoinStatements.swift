@@ -180,7 +180,7 @@ enum LinkInsertionSize: Int, CaseIterable, Sendable {
   }
 }
 
-// MARK: - Cached statements
+// MARK: - SQL of cached statements
 
 extension JoinStatement {
   /// Returns the SQL text, or an empty string if the table has no such order or side.
@@ -286,7 +286,7 @@ extension JoinSide {
   func deletion(in batch: BatchTable) -> String { deletion("IN \(batch.keys)") }
 }
 
-// MARK: - The table in the file
+// MARK: - Defining the table
 
 extension JoinSide {
   /// Returns the statement that creates the table, under another quoted name while a migration fills it.
@@ -334,7 +334,7 @@ extension JoinSide {
   func isRead(by sql: String, as alias: String) -> Bool { sql.contains("\(source(alias)) ") }
 }
 
-// MARK: - Migration
+// MARK: - Migrating links
 
 /// The location of links during a migration: in a join table, or in the column of a to-one relationship.
 ///

@@ -11,7 +11,7 @@ enum RowKey {
   }
 }
 
-// MARK: - Keys
+// MARK: - Converting object IDs
 
 extension ObjectIDSpace {
   /// Returns the row key of an object of this store, or 0 (never a row's key) for temporary IDs and objects of other stores.
@@ -25,7 +25,7 @@ extension ObjectIDSpace {
   }
 }
 
-// MARK: - Sorted keys
+// MARK: - Sorting keys
 
 extension Array<Int64> {
   /// The minimum count for a radix sort. Below it, the passes over the histogram cost more than comparisons.

@@ -77,7 +77,7 @@ extension StoreError {
   }
 }
 
-// MARK: - Slots
+// MARK: - Binding and reading slots
 
 extension Statement {
   /// Binds a value. SQLite copies it.

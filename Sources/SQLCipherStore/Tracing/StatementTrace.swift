@@ -48,7 +48,7 @@ package struct FaultReads: Sendable, Equatable {
   package internal(set) var singleReads = 0
 }
 
-// MARK: - Traced queries
+// MARK: - Tracing queries
 
 extension Connection {
   /// Returns the single number that a query selects, or 0 if it returns no row.

@@ -267,7 +267,7 @@ extension Cryptography {
   }
 }
 
-// MARK: - Pages
+// MARK: - Encrypting pages
 
 extension Cryptography {
   /// The block size of AES and the size of an initialization vector, in bytes.

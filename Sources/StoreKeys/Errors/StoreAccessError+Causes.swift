@@ -154,7 +154,7 @@ extension StoreAccessError {
   }
 }
 
-// MARK: - Explanation
+// MARK: - Explaining errors
 
 extension StoreAccessError {
   /// Creates the error for the system's `errno`.

@@ -181,7 +181,7 @@ import Foundation
   }
 }
 
-// MARK: - Operation
+// MARK: - Operations and their subjects
 
 extension StoreAccessError {
   /// The operation that failed. The raw value is part of messages.

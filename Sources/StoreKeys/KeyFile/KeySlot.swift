@@ -37,7 +37,7 @@ public struct KeySlot: Sendable, Hashable, Identifiable {
   public let kdf: KDF?
 }
 
-// MARK: - Slots
+// MARK: - Unlocking slots
 
 /// A secret that may unlock a slot.
 package enum UnlockSecret: Sendable {

@@ -63,7 +63,7 @@ package struct DatabaseKey: Sendable, CustomStringConvertible {
   }
 }
 
-// MARK: - Pages
+// MARK: - Key derivation and page layout
 
 extension SQLCipherFormat {
   /// Derives a key from a passphrase as SQLCipher does.

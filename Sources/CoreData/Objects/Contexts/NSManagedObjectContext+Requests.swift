@@ -97,7 +97,7 @@ struct FetchResultError: LocalizedError {
   }
 }
 
-// MARK: - Requests
+// MARK: - Executing store requests
 
 extension NSManagedObjectContext {
   /// Executes a request other than a fetch.

@@ -118,7 +118,7 @@ protocol AdaptedStore {
   var shown: NSIncrementalStore { get }
 }
 
-// MARK: - Store type
+// MARK: - Store types
 
 extension NSPersistentStore {
   /// A store type.

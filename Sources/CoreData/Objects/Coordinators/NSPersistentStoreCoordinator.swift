@@ -271,7 +271,7 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {  // sub
   }
 }
 
-// MARK: - Files
+// MARK: - Keys and metadata of stores
 
 /// The option of a store's key, a `StoreKey`, where options are passed instead of a description.
 public let NSPersistentStoreEncryptionKeyOption = "CipherData.EncryptionKey"
