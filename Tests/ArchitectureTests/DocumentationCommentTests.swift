@@ -1,6 +1,7 @@
 import XCTest
 
-/// Documentation comments of public declarations describe what they throw, and each of three or more parameters.
+/// Documentation comments of public declarations describe what they throw, and each of three or more parameters. Those of all declarations
+/// describe only parameters that exist.
 final class DocumentationCommentTests: XCTestCase {
   /// Modules without users: the tool's library is not a product, and only the compiler uses the macros' module.
   private static let omitted = ["Sources/CipherDataToolKit/", "Sources/CipherDataTool/", "Sources/CipherDataMacros/"]
@@ -63,6 +64,19 @@ final class DocumentationCommentTests: XCTestCase {
     }
   }
 
+  func testDocumentedParametersExist() {
+    var count = 0
+    for (file, text) in Repository.sources {
+      for documentation in ParameterDocumentation.of(text) {
+        count += documentation.documented.count
+        for name in documentation.unknown {
+          XCTFail("\(file):\(documentation.line) documents the parameter \(name), and has only \(documentation.declared.sorted())")
+        }
+      }
+    }
+    XCTAssertGreaterThan(count, 1_000)
+  }
+
   func testSignaturesAreReadFromText() {
     let signatures = PublicSignature.of(
       SwiftText(
@@ -90,5 +104,38 @@ final class DocumentationCommentTests: XCTestCase {
     XCTAssertEqual(signatures.first?.parameterNames, ["a", "c", "d"])
     XCTAssertEqual(signatures.first?.documentation.last, "- Throws: What is wrong.")
     XCTAssertEqual(signatures.dropFirst().first?.documentation, ["Made."])
+  }
+
+  func testDocumentedParametersAreReadFromText() {
+    let documentation = ParameterDocumentation.of(
+      SwiftText(
+        """
+        /// No parameters.
+        var v: Int { 1 }
+        /// - Parameter former: Renamed.
+        private func first(_ a: Int = 1 << 2, b c: Int) {}
+        enum E {
+          /// Said.
+          ///
+          /// - Parameters:
+          ///   - b: By its label.
+          ///   - c: By its name,
+          ///     - not this: on two lines
+          ///   - gone: Removed.
+          /// - Returns: Something.
+          @available(*, deprecated, message: "func wrong(")
+          // Why.
+          @discardableResult static func second<T>(
+            _ a: [Int: T], b c: (Int) -> Void
+          ) -> Int { 1 }
+          /// - Parameters:
+          ///   - x: Its value.
+          ///   - y: Renamed.
+          case third(x: Int, z: Int)
+        }
+        """))
+    XCTAssertEqual(documentation.map(\.line), [4, 16, 22])
+    XCTAssertEqual(documentation.map(\.documented), [["former"], ["b", "c", "gone"], ["x", "y"]])
+    XCTAssertEqual(documentation.map(\.unknown), [["former"], ["gone"], ["y"]])
   }
 }

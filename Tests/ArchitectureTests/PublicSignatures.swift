@@ -36,6 +36,16 @@ struct PublicSignature {
       return PublicSignature(
         line: index + 1, text: trimmed(start), documentation: documentation(file, above: index), parameterNames: [], canThrow: true)
     }
+    let text = declaration(file, at: index)
+    if text.contains("init(from decoder") || text.contains("encode(to encoder") { return nil }
+    let (parameters, rest) = parameters(text)
+    return PublicSignature(
+      line: index + 1, text: trimmed(text), documentation: documentation(file, above: index), parameterNames: parameters,
+      canThrow: rest.contains(/\bthrows\b/))
+  }
+
+  /// A declaration without its body, on one line.
+  fileprivate static func declaration(_ file: SwiftText, at index: Int) -> String {
     var text = ""
     var depth = 0
     var last = index
@@ -52,34 +62,38 @@ struct PublicSignature {
       if depth == 0, !goesOn { break }
       text += " "
     }
-    if text.contains("init(from decoder") || text.contains("encode(to encoder") { return nil }
-    let (parameters, rest) = parameters(text)
-    return PublicSignature(
-      line: index + 1, text: trimmed(text), documentation: documentation(file, above: index), parameterNames: parameters,
-      canThrow: rest.contains(/\bthrows\b/))
+    return text
   }
 
   /// The internal names of the parameters, and the text after the list.
   private static func parameters(_ text: String) -> (names: [String], rest: Substring) {
-    guard let keyword = text.firstMatch(of: /\b(func|init|subscript)\b/), let open = text[keyword.range.upperBound...].firstIndex(of: "(")
+    let (parameters, rest) = parameterList(text)
+    return (parameters.map { $0.last ?? "" }, rest)
+  }
+
+  /// The label and the internal name of each parameter, and the text after the list.
+  fileprivate static func parameterList(_ text: String) -> (parameters: [[String]], rest: Substring) {
+    guard let keyword = text.firstMatch(of: /\b(func|init|subscript|macro|case)\b/),
+      let open = text[keyword.range.upperBound...].firstIndex(of: "(")
     else { return ([], "") }
-    var (depth, names, current) = (0, [String](), "")
+    var (depth, list, current) = (0, [[String]](), "")
     var place = open
     while place < text.endIndex {
       let character = text[place]
-      if "([{<".contains(character) { depth += 1 }
-      // The `>` of an arrow is not a closing bracket.
-      if ")]}".contains(character) || (character == ">" && text[text.index(before: place)] != "-") { depth -= 1 }
+      let before = place > open ? text[text.index(before: place)] : " "
+      // The `>` of an arrow is not a closing bracket, and operators follow a space.
+      if "([{".contains(character) || (character == "<" && before != " " && before != "<") { depth += 1 }
+      if ")]}".contains(character) || (character == ">" && before != "-" && before != " ") { depth -= 1 }
       if depth == 0 { break }
-      if depth == 1, character == "," { names.append(name(current)); current = "" } else if place != open { current.append(character) }
+      if depth == 1, character == "," { list.append(names(current)); current = "" } else if place != open { current.append(character) }
       place = text.index(after: place)
     }
-    if !trimmed(current).isEmpty { names.append(name(current)) }
-    return (names, place < text.endIndex ? text[text.index(after: place)...] : "")
+    if !trimmed(current).isEmpty { list.append(names(current)) }
+    return (list, place < text.endIndex ? text[text.index(after: place)...] : "")
   }
 
-  private static func name(_ parameter: String) -> String {
-    String(parameter.prefix { $0 != ":" }.split(separator: " ").last ?? "")
+  private static func names(_ parameter: String) -> [String] {
+    parameter.prefix { $0 != ":" }.split(separator: " ").map(String.init)
   }
 
   private static func documentation(_ file: SwiftText, above index: Int) -> [String] {
@@ -93,7 +107,63 @@ struct PublicSignature {
     return lines.reversed()
   }
 
-  private static func trimmed(_ text: some StringProtocol) -> String {
+  fileprivate static func trimmed(_ text: some StringProtocol) -> String {
     String(String(text.drop { $0 == " " }).reversed().drop { $0 == " " }.reversed())
+  }
+}
+
+/// The parameters that a documentation comment describes, and those of the declaration below it, for declarations of every access level.
+struct ParameterDocumentation {
+  /// The number of the declaration's first line, from 1.
+  let line: Int
+  let documented: [String]
+  /// The labels and internal names of the parameters.
+  let declared: Set<String>
+
+  /// The documented parameters that the declaration does not have.
+  var unknown: [String] { documented.filter { !declared.contains($0) } }
+
+  /// Returns the comments in a file that describe parameters.
+  static func of(_ file: SwiftText) -> [ParameterDocumentation] {
+    var found: [ParameterDocumentation] = []
+    var comment: [Substring] = []
+    for (index, line) in file.lines.enumerated() {
+      if line.drop(while: { $0 == " " }).hasPrefix("///") {
+        comment.append(line.drop { $0 == " " }.dropFirst(3))
+      } else if !comment.isEmpty, isDeclaration(file.code[index]) {
+        let documented = names(comment)
+        comment = []
+        if documented.isEmpty { continue }
+        let parameters = PublicSignature.parameterList(PublicSignature.declaration(file, at: index)).parameters
+        let declared = parameters.joined().map { $0.filter { $0 != "`" } }
+        found.append(ParameterDocumentation(line: index + 1, documented: documented, declared: Set(declared)))
+      }
+    }
+    return found
+  }
+
+  /// Whether a line begins a declaration: attributes, comments and conditions of compilation come between it and its documentation.
+  private static func isDeclaration(_ code: Substring) -> Bool {
+    let rest = code.drop { $0 == " " }.trimmingPrefix(/(@\w+(\([^()]*(\([^()]*\)[^()]*)*\))?\s*)+/)
+    return rest.first.map { $0 != " " && $0 != "#" } ?? false
+  }
+
+  /// The names after `- Parameter`, and those in a list after `- Parameters:`.
+  private static func names(_ comment: [Substring]) -> [String] {
+    var names: [Substring] = []
+    var isInList = false
+    for line in comment {
+      let indent = line.prefix { $0 == " " }.count
+      let text = line.dropFirst(indent)
+      if text.hasPrefix("- Parameters:") {
+        isInList = true
+      } else if text.hasPrefix("- Parameter ") {
+        names.append(text.dropFirst("- Parameter ".count).prefix { $0 != ":" })
+      } else if text.hasPrefix("- ") {
+        // Lists in the description of a parameter are indented further.
+        if isInList, indent == 3 { names.append(text.dropFirst(2).prefix { $0 != ":" }) } else if indent < 3 { isInList = false }
+      }
+    }
+    return names.map { $0.filter { $0 != "`" } }
   }
 }
