@@ -185,10 +185,16 @@ final class FormatFixtureTests: XCTestCase {
     }
   }
 
-  func testTheHistoryOfAStoreIsRead() throws {
-    let (folder, description) = try copy(MetadataTable.formatVersionWithHistory)
+  func testTheHistoryOfAStoreOfEveryFormatIsReadAndContinues() throws {
+    for format in MetadataTable.firstFormatVersionWithHistory...MetadataTable.formatVersionWithHistory {
+      try assertHistoryIsReadAndContinues(format)
+    }
+  }
+
+  private func assertHistoryIsReadAndContinues(_ format: Int) throws {
+    let (folder, description) = try copy(format)
     defer { withExtendedLifetime(folder) {} }
-    try open(description, format: MetadataTable.formatVersionWithHistory) { context in
+    try open(description, format: format) { context in
       let transactions = try context.execute(.fetchHistory(after: nil)).transactions
       XCTAssertEqual(transactions.map(\.kind), [.save, .save])
       XCTAssertEqual(transactions.map(\.author), [nil, "editor"])

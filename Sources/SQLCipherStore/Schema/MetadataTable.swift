@@ -48,8 +48,10 @@ enum MetadataTable {
   /// The format version of a file with a history. Libraries that would write without recording history reject it. This library rejects
   /// files of greater versions.
   static let formatVersionWithHistory = 3
+  /// The first format version of files with a history.
+  static let firstFormatVersionWithHistory = 3
   /// Returns whether files of a format version have a history.
-  static func hasHistory(format: Int?) -> Bool { (format ?? 0) >= formatVersionWithHistory }
+  static func hasHistory(format: Int?) -> Bool { (format ?? 0) >= firstFormatVersionWithHistory }
   /// Returns the inputs that determine the layout and the indexes of a model and the entities in the store.
   static func layoutBasis(model: CompiledModel, entityNumbers: [Int]) -> String {
     let numbers = entityNumbers.count == model.entities.count ? "all" : entityNumbers.map(String.init).joined(separator: ",")
