@@ -42,9 +42,15 @@ let package = Package(
     // An application: a document in two processes, live results, undo in a child context, snapshots, an import in the background, a
     // migration.
     .executableTarget(
-      name: "Journal", dependencies: [.product(name: "CipherData", package: "CipherData")], exclude: ["Journal.xcdatamodeld"],
+      name: "Journal",
+      dependencies: [
+        .product(name: "CipherData", package: "CipherData"), .product(name: "CipherDataDocuments", package: "CipherData"),
+      ], exclude: ["Journal.xcdatamodeld"],
       swiftSettings: strict, plugins: [.plugin(name: "GenerateManagedObjects", package: "CipherData")]),
     .testTarget(
-      name: "JournalTests", dependencies: ["Journal", .product(name: "CipherData", package: "CipherData")], swiftSettings: strict),
+      name: "JournalTests",
+      dependencies: [
+        "Journal", .product(name: "CipherData", package: "CipherData"), .product(name: "CipherDataDocuments", package: "CipherData"),
+      ], swiftSettings: strict),
   ]
 )

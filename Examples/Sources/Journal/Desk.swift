@@ -1,4 +1,5 @@
 import CipherData
+import CipherDataDocuments
 import Foundation
 
 /// An open journal with its list and commands. The document saves automatically some seconds after the last change. Entries that other

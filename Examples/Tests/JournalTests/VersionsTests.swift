@@ -1,4 +1,5 @@
 import CipherData
+import CipherDataDocuments
 import Foundation
 import XCTest
 
