@@ -1,6 +1,6 @@
 /// The type of an attribute, as in Core Data. The raw value is the name used in `.xcdatamodel` files.
 ///
-/// The other properties of each type are in one table, ``AttributeTypeTraits``. SQL functions number the types by their position, so a new
+/// The other properties of each type are in one table, `AttributeTypeTraits`. SQL functions number the types by their position, so a new
 /// case goes to the end.
 public enum AttributeType: String, Sendable, Hashable, CaseIterable {
   /// Any value; only for transient attributes.
