@@ -36,6 +36,26 @@ final class HistoryFileTests: XCTestCase {
     return try statement.step() ? statement.int64(0) : -1
   }
 
+  // MARK: Transactions of earlier versions
+
+  func testATransactionWhoseRowsHaveSeveralKindsIsFoundByItsFirstKind() throws {
+    let store = try TestStore()
+    let open = try tracked(store)
+    try open.store.performTransaction {
+      for name in ["1", "2"] { try open.insert("Tag", ["name": .text(name)]) }
+    }
+    try open.insert("Tag", ["name": .text("3")])
+    // Earlier versions added the rows of a batch request to the transaction of a save before it.
+    try store.execute("UPDATE cipherdata_history SET kind = 2 WHERE start IS NOT NULL")
+    let all = try transactions(open)
+    XCTAssertEqual(all.map { $0.changes?.count }, [0, 2, 1])
+    for (kind, after, counts) in [("save", all[0], [1, 1]), ("batch", all[0], []), ("batch", all[1], [])] {
+      var request = PersistentHistoryChangeRequest.fetchHistory(after: after)
+      request.transactionPredicate = try FetchPredicate(format: "kind == %@", kind)
+      XCTAssertEqual(try open.coordinator.execute(request).transactions.map { $0.changes?.count }, counts, kind)
+    }
+  }
+
   // MARK: Cost
 
   func testStoreWithoutHistoryHasNoOverhead() throws {

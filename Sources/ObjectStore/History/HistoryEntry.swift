@@ -120,8 +120,9 @@ package struct HistoryOpening: Sendable, Hashable {
   }
 }
 
-/// A history transaction that consecutive requests of one author and context share.
+/// A history transaction that consecutive requests of one kind, author and context share.
 package struct OpenHistoryTransaction: Sendable, Hashable {
+  package var kind: HistoryKind
   package var author: String?
   package var context: String?
   package var start: Int64
@@ -131,7 +132,9 @@ package struct OpenHistoryTransaction: Sendable, Hashable {
   package var position: HistoryPosition { HistoryPosition(number: start, mark: mark) }
 
   /// Returns whether a request with the given authorship belongs to the transaction.
-  package func matches(_ authorship: HistoryAuthorship) -> Bool { author == authorship.author && context == authorship.context }
+  package func matches(_ authorship: HistoryAuthorship) -> Bool {
+    kind == authorship.kind && author == authorship.author && context == authorship.context
+  }
 }
 
 /// Creates the history rows of a request.
@@ -161,7 +164,8 @@ package enum HistoryRowBuilder {
       number += 1
     }
     let mark = known?.mark ?? entries[0].mark
-    run = OpenHistoryTransaction(author: authorship.author, context: authorship.context, start: start, mark: mark, clock: clock)
+    run = OpenHistoryTransaction(
+      kind: authorship.kind, author: authorship.author, context: authorship.context, start: start, mark: mark, clock: clock)
     return entries
   }
 }

@@ -106,10 +106,19 @@ package struct HistoryReader {
   /// Returns the first row of the next transaction. A reader that starts at the beginning skips a partially purged transaction.
   private mutating func firstEntry() throws -> HistoryEntry? {
     while let entry = try entry() {
-      if hasStarted || entry.start == nil || query.after > 0 { return entry }
+      if entry.start == nil { return entry }
+      let isPurged = hasStarted || query.after > 0
+      if isPurged, try !isPartOfAnotherKind(entry) { return entry }
       position += 1
     }
     return nil
+  }
+
+  /// Returns whether a row continues a transaction whose first row the query excludes by its kind. Earlier versions of the library wrote
+  /// such transactions; they have the kind of their first row.
+  private func isPartOfAnotherKind(_ entry: HistoryEntry) throws -> Bool {
+    guard query.kinds != nil, let oldest = try store.historyBounds()?.oldest else { return false }
+    return oldest.number <= entry.transaction
   }
 
   /// Returns the current row, or nil after the last one.
