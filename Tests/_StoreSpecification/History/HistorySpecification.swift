@@ -22,7 +22,6 @@ public final class HistorySpecification: ObjectSpecification {
         ("testValuesAreRecordedByHistoryLevel", { $0.testValuesAreRecordedByHistoryLevel }),
         ("testRolledBackChangesAreNotRecorded", { $0.testRolledBackChangesAreNotRecorded }),
         ("testRequestsOfOneAuthorInATransactionAreOneTransaction", { $0.testRequestsOfOneAuthorInATransactionAreOneTransaction }),
-        ("testEachKindInATransactionIsATransactionOfItsOwn", { $0.testEachKindInATransactionIsATransactionOfItsOwn }),
         ("testBatchRequestsRecordAllAffectedObjects", { $0.testBatchRequestsRecordAllAffectedObjects }),
         ("testValuesOfBatchRequestsAreRecorded", { $0.testValuesOfBatchRequestsAreRecorded }),
         ("testDerivedValuesAreRecordedAsDerived", { $0.testDerivedValuesAreRecordedAsDerived }),
@@ -290,30 +289,6 @@ public final class HistorySpecification: ObjectSpecification {
     try context.insert("Tag", ["name": "5"])
     try context.save()
     XCTAssertEqual(try transactions(open, after: place).map { $0.changes?.count }, [2, 1, 1, 1])
-  }
-
-  func testEachKindInATransactionIsATransactionOfItsOwn() throws {
-    let open = try makeTracked()
-    let place = try token(open)
-    let context = open.newContext()
-    context.transactionAuthor = "a"
-    try open.store.performTransaction {
-      try context.insert("Tag", ["name": "1"])
-      try context.save()
-      try context.execute(BatchInsertRequest(entityName: "Tag", objects: [["name": "2"], ["name": "3"]]))
-      try context.execute(BatchInsertRequest(entityName: "Tag", objects: [["name": "4"]]))
-      try context.insert("Tag", ["name": "5"])
-      try context.save()
-    }
-    let found = try transactions(open, after: place)
-    XCTAssertEqual(found.map(\.kind), [.save, .batch, .save])
-    XCTAssertEqual(found.map { $0.changes?.count }, [1, 3, 1])
-    for (kind, counts) in [("save", [1, 1]), ("batch", [3]), ("migration", [])] {
-      var request = PersistentHistoryChangeRequest.fetchHistory(after: place)
-      request.transactionPredicate = try FetchPredicate(format: "kind == %@", kind)
-      XCTAssertEqual(try open.newContext().execute(request).transactions.map { $0.changes?.count }, counts, kind)
-    }
-    XCTAssertEqual(try transactions(open, after: found[1].token).map(\.kind), [.save])
   }
 
   // MARK: Batches

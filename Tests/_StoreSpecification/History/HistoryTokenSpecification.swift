@@ -16,6 +16,7 @@ public final class HistoryTokenSpecification: ObjectSpecification {
         ("testTokenRoundTripsThroughCoding", { $0.testTokenRoundTripsThroughCoding }),
         ("testResultTypesSelectTheResult", { $0.testResultTypesSelectTheResult }),
         ("testPredicatesFilterTransactionsAndChanges", { $0.testPredicatesFilterTransactionsAndChanges }),
+        ("testEachKindInATransactionIsATransactionOfItsOwn", { $0.testEachKindInATransactionIsATransactionOfItsOwn }),
         ("testDeletingHistoryUpToATokenKeepsTheTokenValid", { $0.testDeletingHistoryUpToATokenKeepsTheTokenValid }),
         ("testStartOfHistoryIsNotAnApplicationTransaction", { $0.testStartOfHistoryIsNotAnApplicationTransaction }),
         ("testInitialTokenIsValidUntilATransactionIsDeleted", { $0.testInitialTokenIsValidUntilATransactionIsDeleted }),
@@ -151,6 +152,30 @@ public final class HistoryTokenSpecification: ObjectSpecification {
     XCTAssertEqual(try fetch("token <= \(number)").count, 3)
     XCTAssertThrowsError(try fetch("colour == 'red'")) { XCTAssertTrue($0 is FetchPredicateError, "\($0)") }
     XCTAssertThrowsError(try fetch(nil, "author == 'a'")) { XCTAssertTrue($0 is FetchPredicateError, "\($0)") }
+  }
+
+  func testEachKindInATransactionIsATransactionOfItsOwn() throws {
+    let open = try makeTracked()
+    let place = try token(open)
+    let context = open.newContext()
+    context.transactionAuthor = "a"
+    try open.store.performTransaction {
+      try context.insert("Tag", ["name": "1"])
+      try context.save()
+      try context.execute(BatchInsertRequest(entityName: "Tag", objects: [["name": "2"], ["name": "3"]]))
+      try context.execute(BatchInsertRequest(entityName: "Tag", objects: [["name": "4"]]))
+      try context.insert("Tag", ["name": "5"])
+      try context.save()
+    }
+    let found = try transactions(open, after: place)
+    XCTAssertEqual(found.map(\.kind), [.save, .batch, .save])
+    XCTAssertEqual(found.map { $0.changes?.count }, [1, 3, 1])
+    for (kind, counts) in [("save", [1, 1]), ("batch", [3]), ("migration", [])] {
+      var request = PersistentHistoryChangeRequest.fetchHistory(after: place)
+      request.transactionPredicate = try FetchPredicate(format: "kind == %@", kind)
+      XCTAssertEqual(try open.newContext().execute(request).transactions.map { $0.changes?.count }, counts, kind)
+    }
+    XCTAssertEqual(try transactions(open, after: found[1].token).map(\.kind), [.save])
   }
 
   // MARK: Purges
