@@ -36,6 +36,8 @@ package struct HistoryReader {
   private var decoder: HistoryChangeDecoder
   private var lastOpening: (text: String, opening: HistoryOpening?)?
   private var hasStarted = false
+  /// The number of a transaction whose rows are skipped, because the query excludes its first row.
+  private var skippedTransaction: Int64?
 
   /// Creates a reader.
   ///
@@ -107,8 +109,11 @@ package struct HistoryReader {
   private mutating func firstEntry() throws -> HistoryEntry? {
     while let entry = try entry() {
       if entry.start == nil { return entry }
-      let isPurged = hasStarted || query.after > 0
-      if isPurged, try !isPartOfAnotherKind(entry) { return entry }
+      if entry.transaction != skippedTransaction {
+        let isPurged = hasStarted || query.after > 0
+        if isPurged, try !isPartOfAnotherKind(entry) { return entry }
+        skippedTransaction = entry.transaction
+      }
       position += 1
     }
     return nil
