@@ -76,12 +76,7 @@ open class NSBatchInsertRequest: NSPersistentStoreRequest {
       }
     var value = rows(in: context, onConflict)
     value.affectedStores = storeIdentifiers
-    value.resultType =
-      switch resultType {
-      case .statusOnly: .statusOnly
-      case .objectIDs: .objectIDs
-      case .count: .count
-      }
+    value.resultType = resultType.value
     return value
   }
 
@@ -131,12 +126,7 @@ open class NSBatchInsertResult: NSPersistentStoreResult {
 
   init(_ type: NSBatchInsertRequestResultType, _ result: BatchResult) {
     resultType = type
-    self.result =
-      switch type {
-      case .statusOnly: true
-      case .objectIDs: result.objectIDs
-      case .count: result.count
-      }
+    self.result = result.value(of: type.value)
   }
 }
 
@@ -184,12 +174,7 @@ open class NSBatchUpdateRequest: NSPersistentStoreRequest {
     var request = BatchUpdateRequest(entityName: entityName, predicate: try predicate?.outcome.get(), propertiesToUpdate: values)
     request.includesSubentities = includesSubentities
     request.affectedStores = storeIdentifiers
-    request.resultType =
-      switch resultType {
-      case .statusOnlyResultType: .statusOnly
-      case .updatedObjectIDsResultType: .objectIDs
-      case .updatedObjectsCountResultType: .count
-      }
+    request.resultType = resultType.value
     return request
   }
 
@@ -210,12 +195,7 @@ open class NSBatchUpdateResult: NSPersistentStoreResult {
 
   init(_ type: NSBatchUpdateRequestResultType, _ result: BatchResult) {
     resultType = type
-    self.result =
-      switch type {
-      case .statusOnlyResultType: true
-      case .updatedObjectIDsResultType: result.objectIDs
-      case .updatedObjectsCountResultType: result.count
-      }
+    self.result = result.value(of: type.value)
   }
 }
 
@@ -263,12 +243,7 @@ open class NSBatchDeleteRequest: NSPersistentStoreRequest {
       request = BatchDeleteRequest(fetchRequest: FetchRequest<ManagedObject>(asking: specification))
     }
     if let storeIdentifiers { request.affectedStores = storeIdentifiers }
-    request.resultType =
-      switch resultType {
-      case .resultTypeStatusOnly: .statusOnly
-      case .resultTypeObjectIDs: .objectIDs
-      case .resultTypeCount: .count
-      }
+    request.resultType = resultType.value
     return request
   }
 }
@@ -282,11 +257,49 @@ open class NSBatchDeleteResult: NSPersistentStoreResult {
 
   init(_ type: NSBatchDeleteRequestResultType, _ result: BatchResult) {
     resultType = type
-    self.result =
-      switch type {
-      case .resultTypeStatusOnly: true
-      case .resultTypeObjectIDs: result.objectIDs
-      case .resultTypeCount: result.count
-      }
+    self.result = result.value(of: type.value)
+  }
+}
+
+// MARK: - Result types
+
+extension NSBatchInsertRequestResultType {
+  fileprivate var value: BatchResultType {
+    switch self {
+    case .statusOnly: .statusOnly
+    case .objectIDs: .objectIDs
+    case .count: .count
+    }
+  }
+}
+
+extension NSBatchUpdateRequestResultType {
+  fileprivate var value: BatchResultType {
+    switch self {
+    case .statusOnlyResultType: .statusOnly
+    case .updatedObjectIDsResultType: .objectIDs
+    case .updatedObjectsCountResultType: .count
+    }
+  }
+}
+
+extension NSBatchDeleteRequestResultType {
+  fileprivate var value: BatchResultType {
+    switch self {
+    case .resultTypeStatusOnly: .statusOnly
+    case .resultTypeObjectIDs: .objectIDs
+    case .resultTypeCount: .count
+    }
+  }
+}
+
+extension BatchResult {
+  /// Returns the result as Core Data's classes contain it.
+  fileprivate func value(of type: BatchResultType) -> Any {
+    switch type {
+    case .statusOnly: true
+    case .objectIDs: objectIDs
+    case .count: count
+    }
   }
 }
