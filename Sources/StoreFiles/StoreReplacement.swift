@@ -30,7 +30,7 @@ package enum StoreReplacement {
     try finish(path, lock: lock)
     // Fail early. The lock is taken again for the replacement itself.
     _ = try lock.take(path, .replace)
-    let stage = try StoreFile.temporaryName(beside: path)
+    let stage = try StoreFile.temporaryName(nextTo: path)
     guard mkdir(stage, 0o700) == 0 else { throw StoreAccessError.system(errno, path: stage, operation: .replace) }
     do {
       let staged = stage + "/" + storeName

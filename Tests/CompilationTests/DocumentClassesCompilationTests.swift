@@ -24,7 +24,7 @@ final class DocumentClassesCompilationTests: XCTestCase {
   }
 
   func testClassesOfNewDocumentsCompileAndKeepTheirTypes() throws {
-    try withClasses(of: ["Camera", "HealthLog", "Podcasts"]) { try Fixture("ClassesOfDocuments").check(beside: $0) }
+    try withClasses(of: ["Camera", "HealthLog", "Podcasts"]) { try Fixture("ClassesOfDocuments").check(with: $0) }
   }
 
   func testClassesOfOldDocumentsCompile() throws {

@@ -12,11 +12,11 @@ final class DocumentationTests: XCTestCase {
 
   func testCodeOfOtherDocumentsCompilesWithItsContext() throws {
     let context = "@MainActor var context: ManagedObjectContext { get throws { throw CancellationError() } }"
-    try check("Documentation/Errors.md", beside: [context, "func show(_ text: String) {}", "func log(_ text: String) {}"])
-    try check("Documentation/Predicates.md", beside: [context, "struct Section: Decodable { let section: String?, n: Int, size: Int }"])
+    try check("Documentation/Errors.md", with: [context, "func show(_ text: String) {}", "func log(_ text: String) {}"])
+    try check("Documentation/Predicates.md", with: [context, "struct Section: Decodable { let section: String?, n: Int, size: Int }"])
     try check(
       "Documentation/ComingFromCoreData.md",
-      beside: [
+      with: [
         "let oldURL = URL(fileURLWithPath: \"old\"), newURL = URL(fileURLWithPath: \"new\")",
         "let oldModel = ManagedObjectModel(entities: []), key = StoreKey.passphrase(\"words\")",
       ])
@@ -89,7 +89,7 @@ final class DocumentationTests: XCTestCase {
   }
 
   /// Compiles the code blocks of a text together with declarations that it mentions.
-  private func check(_ path: String, beside declarations: [String] = []) throws {
+  private func check(_ path: String, with declarations: [String] = []) throws {
     let text = try String(contentsOf: Compiler.root.appendingPathComponent(path), encoding: .utf8)
     var program = ""
     var isCode = false

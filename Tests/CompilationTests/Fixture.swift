@@ -17,7 +17,7 @@ struct Fixture {
   ///   - others: The other files.
   ///   - flags: More arguments of the compiler.
   ///   - isStrict: Whether a marked line must have exactly one error.
-  func check(beside others: [URL] = [], flags: [String] = [], isStrict: Bool = false, line: UInt = #line) throws {
+  func check(with others: [URL] = [], flags: [String] = [], isStrict: Bool = false, line: UInt = #line) throws {
     let expected = try expected()
     let (status, diagnostics) = try Compiler().check([file] + others, flags: ["-parse-as-library"] + flags)
     let errors = diagnostics.filter { $0.contains("error: ") }
@@ -39,7 +39,7 @@ struct Fixture {
   var rejectedLines: Set<Int> { get throws { Set(try expected().keys) } }
 
   /// The diagnostics for the program, with their lines.
-  func diagnostics(beside others: [URL] = [], flags: [String]) throws -> [(line: Int, text: String)] {
+  func diagnostics(with others: [URL] = [], flags: [String]) throws -> [(line: Int, text: String)] {
     let (_, diagnostics) = try Compiler().check([file] + others, flags: ["-parse-as-library"] + flags)
     return diagnostics.map { text in
       let place = text.firstMatch(of: /\.swift:([0-9]+):/).flatMap { Int($0.1) }

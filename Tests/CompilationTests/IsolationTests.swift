@@ -42,7 +42,7 @@ final class IsolationTests: XCTestCase {
   }
 
   func testObjectsOfGeneratedClassesCannotLeaveTheirContext() throws {
-    try Fixture.withLibraryClasses { try Fixture("LeaksGeneratedObjects").check(beside: [$0]) }
+    try Fixture.withLibraryClasses { try Fixture("LeaksGeneratedObjects").check(with: [$0]) }
     try check("SendsUnseenInSwift5")
   }
 
@@ -56,8 +56,8 @@ final class IsolationTests: XCTestCase {
   func testSwift5ModeDoesNotWarnAboutGeneratedClassesOfTheSameTarget() throws {
     try Fixture.withLibraryClasses { library in
       let fixture = Fixture("LeaksGeneratedObjects")
-      XCTAssertEqual(try fixture.diagnostics(beside: [library], flags: Self.swift5).map(\.text), [])
-      XCTAssertEqual(Set(try fixture.diagnostics(beside: [library], flags: Self.strict).map(\.line)), try fixture.rejectedLines)
+      XCTAssertEqual(try fixture.diagnostics(with: [library], flags: Self.swift5).map(\.text), [])
+      XCTAssertEqual(Set(try fixture.diagnostics(with: [library], flags: Self.strict).map(\.line)), try fixture.rejectedLines)
     }
   }
 

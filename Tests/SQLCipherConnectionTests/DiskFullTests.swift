@@ -43,7 +43,7 @@ final class DiskFullTests: StoreTestCase {
     connection.close()
     let before = try Data(contentsOf: URL(fileURLWithPath: path))
     let filler = disk + "/filler"
-    let available = try XCTUnwrap(DiskSpace.available(beside: path))
+    let available = try XCTUnwrap(DiskSpace.available(nextTo: path))
     XCTAssertTrue(FileManager.default.createFile(atPath: filler, contents: Data(count: available - 300_000)))
     do {
       _ = try await keyring.compact()

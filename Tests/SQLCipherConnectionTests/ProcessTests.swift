@@ -99,7 +99,7 @@ final class ProcessTests: StoreTestCase {
   }
 
   /// Makes a store with a table, for a process that has loaded plain SQLite too.
-  private func makeStore(beside name: String) throws -> String {
+  private func makeStore(nextTo name: String) throws -> String {
     let connection = try Connection.create(path: folder + "/" + name, key: testKey())
     try connection.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, a)")
     connection.close()
@@ -107,7 +107,7 @@ final class ProcessTests: StoreTestCase {
   }
 
   func testPlainSQLiteInTheSameProcessDoesNotDamageStores() throws {
-    let path = try makeStore(beside: "deep")
+    let path = try makeStore(nextTo: "deep")
     let (output, status) = try ChildProcess("with a plain SQLite in the process", [path, "deep"]).finish()
     XCTAssertEqual(status, 0, output)
     XCTAssertEqual(ChildProcess.answers(in: output), ["1 ok", "202 ok"], output)
@@ -118,7 +118,7 @@ final class ProcessTests: StoreTestCase {
   /// Plain SQLite, loaded after SQLCipher without deep binding, calls SQLCipher's functions. Such a process may crash; the store stays
   /// intact.
   func testPlainSQLiteBoundToSQLCipherDoesNotDamageStores() throws {
-    let path = try makeStore(beside: "shared")
+    let path = try makeStore(nextTo: "shared")
     let (output, status) = try ChildProcess(
       "with a plain SQLite in the process", [path, "shared"], environment: ["SWIFT_BACKTRACE": "enable=no"]
     ).finish()

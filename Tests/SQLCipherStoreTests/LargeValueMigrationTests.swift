@@ -217,8 +217,8 @@ final class LargeValueMigrationTests: XCTestCase {
     let size = try XCTUnwrap(FileManager.default.attributesOfItem(atPath: back.path)[.size] as? NSNumber).intValue
     XCTAssertLessThan(size, 150_000)
     XCTAssertFalse(FileManager.default.fileExists(atPath: FilmStore.support(back).appendingPathComponent("orphans").path))
-    let beside = try FileManager.default.contentsOfDirectory(atPath: films.folder.url.path)
-    XCTAssertEqual(beside.filter { $0.hasPrefix(".cipherdata-") }, [])
+    let siblings = try FileManager.default.contentsOfDirectory(atPath: films.folder.url.path)
+    XCTAssertEqual(siblings.filter { $0.hasPrefix(".cipherdata-") }, [])
     var findings = try await file.verify(.full)
     XCTAssertEqual(findings, [])
     let again = try films.open(compiled, at: back)

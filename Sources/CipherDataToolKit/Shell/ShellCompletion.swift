@@ -78,12 +78,12 @@ package struct ShellCompletion: Sendable {
     switch option {
     case "--entity": return Self.choose(word, among: model.entities.map(\.name).sorted(), suffix: " ")
     case "--format": return Self.choose(word, among: OutputFormat.allCases.map(\.rawValue), suffix: " ")
-    case "--where", "--having": return key(word, of: entity, beside: Self.cased(Self.conditionKeywords, like: word) + aggregates(option))
-    case "--set": return key(word, of: entity, beside: [])
-    case "--select": return key(word, of: entity, beside: Self.aggregates + Self.cased(["AS", "DISTINCT"], like: word))
-    case "--sort": return key(word, of: entity, beside: ["asc", "desc", "relevance"])
-    case "--group-by": return key(word, of: entity, beside: [])
-    case "--properties": return key(word, of: entity, beside: ["@entity", "@id"])
+    case "--where", "--having": return key(word, of: entity, and: Self.cased(Self.conditionKeywords, like: word) + aggregates(option))
+    case "--set": return key(word, of: entity, and: [])
+    case "--select": return key(word, of: entity, and: Self.aggregates + Self.cased(["AS", "DISTINCT"], like: word))
+    case "--sort": return key(word, of: entity, and: ["asc", "desc", "relevance"])
+    case "--group-by": return key(word, of: entity, and: [])
+    case "--properties": return key(word, of: entity, and: ["@entity", "@id"])
     default: return Completions()
     }
   }
@@ -91,7 +91,7 @@ package struct ShellCompletion: Sendable {
   private func aggregates(_ option: String) -> [String] { option == "--having" ? Self.aggregates : [] }
 
   /// Completes the last key of a path.
-  private func key(_ word: String, of entity: CompiledEntity?, beside words: [String]) -> Completions {
+  private func key(_ word: String, of entity: CompiledEntity?, and words: [String]) -> Completions {
     guard var entity else { return Completions() }
     var keys = word.split(separator: ".", omittingEmptySubsequences: false).map(String.init)[...]
     let isAtStart = keys.count == 1

@@ -52,7 +52,7 @@ enum DatabaseCopy {
   static func compact(_ path: String, key: DatabaseKey, options: ConnectionOptions) throws {
     var options = options
     options.isForExport = true
-    let temporary = try StoreFile.temporaryName(beside: path)
+    let temporary = try StoreFile.temporaryName(nextTo: path)
     try StoreFile.createExclusively(temporary, for: FileOwner(of: path))
     defer { StoreFile.removeDatabase(temporary) }
     do {

@@ -171,7 +171,7 @@ extension StoreKeyring {
     let pages = try source.usedPages()
     let shares = ProgressShare(progress, total: 2 * pages)
     let (writing, checking) = (shares.part(from: 0, units: pages), shares.part(from: pages, units: pages))
-    try DiskSpace.require(pages * key.format.pageSize, beside: place, operation: .compact)
+    try DiskSpace.require(pages * key.format.pageSize, nextTo: place, operation: .compact)
     do {
       try StoreFile.createExclusively(copy, for: FileOwner(of: place))
       try source.reporting(writing, growthOf: copy, pages: pages, operation: .compact) {

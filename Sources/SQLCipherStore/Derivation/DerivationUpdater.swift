@@ -59,7 +59,7 @@ struct DerivationUpdater {
     let condition = derivation.entityCondition(schema.model, alias: "t")
     var updates: [Update] = []
     try KeyListSize.forEachChunk(of: keys) { chunk, size in
-      let statement = try connection.statement(sql: table.computed(value, beside: derivation.column, where: condition, size))
+      let statement = try connection.statement(sql: table.computed(value, nextTo: derivation.column, where: condition, size))
       defer { statement.reset() }
       try size.bind(chunk, to: statement)
       trace.record(statement)

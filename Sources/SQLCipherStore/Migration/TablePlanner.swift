@@ -72,7 +72,7 @@ struct TablePlanner {
       let index = source.position(entity: migratedEntity.older.number, slot: known.index)
     {
       if isFilled, slot.isOptional, let composite = newlyRequiring(slot, known, migratedEntity) {
-        let others = olderParts(of: composite, beside: slot, for: migratedEntity, in: source)
+        let others = olderParts(of: composite, otherThan: slot, for: migratedEntity, in: source)
         if !others.isEmpty { return .part(column: index, DefaultLiteral.text(slot.defaultValue), others: others) }
       }
       guard isFilled, !slot.isOptional, known.isOptional else { return .column(index) }
@@ -81,7 +81,7 @@ struct TablePlanner {
     guard isFilled else { return .null }
     // Nested composites come first.
     for composite in migratedEntity.newer.composites where slot.isOptional && composite.slots.contains(slot.index) {
-      let others = olderParts(of: composite, beside: slot, for: migratedEntity, in: source)
+      let others = olderParts(of: composite, otherThan: slot, for: migratedEntity, in: source)
       if !others.isEmpty { return .part(column: nil, DefaultLiteral.text(slot.defaultValue), others: others) }
       // A new composite has its default values, or is nil if they do not make a valid value.
       let parts = composite.requiredSlots.map { migratedEntity.newer.slots[$0] }
@@ -91,7 +91,8 @@ struct TablePlanner {
   }
 
   private func olderParts(
-    of composite: CompiledComposite, beside slot: CompiledSlot, for migratedEntity: TableMigration.MigratedEntity, in source: EntityTable?
+    of composite: CompiledComposite, otherThan slot: CompiledSlot, for migratedEntity: TableMigration.MigratedEntity,
+    in source: EntityTable?
   ) -> [Int] {
     guard let source else { return [] }
     return composite.slots.compactMap { index in

@@ -243,7 +243,7 @@ extension EntityTable {
   // MARK: Derived attributes
 
   /// Selects rows by key: key, entity, a column, and a value computed with the alias `t`.
-  func computed(_ value: String, beside column: TableColumn, where condition: String?, _ size: KeyListSize) -> String {
+  func computed(_ value: String, nextTo column: TableColumn, where condition: String?, _ size: KeyListSize) -> String {
     "SELECT \(reference(alias: "t")), t.\(column.name), \(value) FROM \(name) AS t WHERE t.\(key) \(size.condition)"
       + (condition.map { " AND \($0)" } ?? "")
   }

@@ -116,9 +116,9 @@ private struct FullTextNames {
   mutating func take(_ preferred: String) -> (table: String, view: String) {
     while true {
       let name = names.take(preferred)
-      let beside = ["_content", "_segments", "_segdir", "_docsize", "_stat"].map { (name + $0).lowercased() }
-      if taken.isDisjoint(with: beside) {
-        taken.formUnion(beside + [name.lowercased()])
+      let shadowTables = ["_content", "_segments", "_segdir", "_docsize", "_stat"].map { (name + $0).lowercased() }
+      if taken.isDisjoint(with: shadowTables) {
+        taken.formUnion(shadowTables + [name.lowercased()])
         return (name, names.take("v" + name.dropFirst()))
       }
     }

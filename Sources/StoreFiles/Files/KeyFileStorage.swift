@@ -33,7 +33,7 @@ package enum KeyFileStorage {
   /// After a crash, either the old or the new file exists. If the path is a symbolic link, its target is replaced.
   package static func write(_ bytes: [UInt8], to path: String, mayReplace: Bool = true) throws(StoreAccessError) {
     let path = mayReplace ? StoreFile.place(of: path) : path
-    let temporary = try StoreFile.temporaryName(beside: path)
+    let temporary = try StoreFile.temporaryName(nextTo: path)
     let descriptor = try StoreFile.openExclusively(temporary)
     do throws(StoreAccessError) {
       defer { _ = Foundation.close(descriptor) }

@@ -152,7 +152,7 @@ package enum StoreFile {
       temporary = creationPath(for: path)
       removeDatabase(temporary)
     } else {
-      temporary = try temporaryName(beside: path)
+      temporary = try temporaryName(nextTo: path)
     }
     try createExclusively(temporary)
     defer { removeDatabase(temporary) }
@@ -185,7 +185,7 @@ package enum StoreFile {
   /// Returns an unused name in the same folder.
   ///
   /// - Throws: An error for the folder if it does not exist or is not writable, instead of one for the temporary file.
-  package static func temporaryName(beside path: String) throws(StoreAccessError) -> String {
+  package static func temporaryName(nextTo path: String) throws(StoreAccessError) -> String {
     let place = folder(of: path)
     try checkFolder(place)
     let suffix = try Cryptography.randomBytes(6).map { String($0, radix: 36) }.joined()
@@ -296,7 +296,7 @@ package struct FileIdentity: Sendable, Equatable {
 /// The free space of a file system.
 package enum DiskSpace {
   /// Returns the number of bytes that this process can still write in a file's folder, or `nil` if the file system does not report it.
-  package static func available(beside path: String) -> Int? {
+  package static func available(nextTo path: String) -> Int? {
     var status = statvfs()
     guard statvfs(StoreFile.folder(of: path), &status) == 0, status.f_blocks > 0 else { return nil }
     let blocks = geteuid() == 0 ? status.f_bfree : status.f_bavail
@@ -306,8 +306,8 @@ package enum DiskSpace {
   /// Checks that there is enough space for an operation.
   ///
   /// - Throws: `.insufficientDiskSpace` if the free space is known and insufficient.
-  package static func require(_ bytes: Int, beside path: String, operation: StoreAccessError.Operation) throws(StoreAccessError) {
-    guard let available = available(beside: path), available < bytes else { return }
+  package static func require(_ bytes: Int, nextTo path: String, operation: StoreAccessError.Operation) throws(StoreAccessError) {
+    guard let available = available(nextTo: path), available < bytes else { return }
     throw StoreAccessError(.insufficientDiskSpace(needed: bytes, available: available), path: path, operation: operation)
   }
 }

@@ -305,7 +305,7 @@ package enum ModelBundles {
   /// Returns the folders of a bundle's resources and of adjacent package bundles, named `Package_Target.resources`.
   private static func folders(of bundle: Bundle) -> [URL] {
     let resources = bundle.resourceURL ?? bundle.bundleURL
-    let beside = (try? FileManager.default.contentsOfDirectory(at: bundle.bundleURL, includingPropertiesForKeys: nil)) ?? []
-    return [resources] + beside.filter { $0.pathExtension == "resources" }.sorted { $0.path < $1.path }
+    let siblings = (try? FileManager.default.contentsOfDirectory(at: bundle.bundleURL, includingPropertiesForKeys: nil)) ?? []
+    return [resources] + siblings.filter { $0.pathExtension == "resources" }.sorted { $0.path < $1.path }
   }
 }
