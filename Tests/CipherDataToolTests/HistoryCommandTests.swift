@@ -61,10 +61,10 @@ final class HistoryCommandTests: XCTestCase {
       "update", "test.store", "--entity", "Item", "--where", "size > 1", "--set", "size = size * 2", "--author", "editor",
     ])
     XCTAssertEqual(updated.status, 0, updated.error)
-    XCTAssertEqual(try lines(fixture).filter { $0["changes"] == nil }.map { text($0["kind"]) }, ["save", "batch"])
+    XCTAssertEqual(try lines(fixture).filter { $0["changes"] == nil }.map { text($0["kind"]) }, ["import", "batch"])
     let all = try lines(fixture, "--beginning")
     let headers = all.filter { $0["changes"] == nil }
-    XCTAssertEqual(headers.map { text($0["kind"]) }, ["begin", "save", "batch"])
+    XCTAssertEqual(headers.map { text($0["kind"]) }, ["begin", "import", "batch"])
     XCTAssertEqual(headers.map { text($0["author"]) }, [nil, "importer", "editor"])
     XCTAssertEqual(headers[1]["inserted"], .integer(8))
     XCTAssertEqual(headers[2]["updated"], .integer(2))
@@ -83,7 +83,7 @@ final class HistoryCommandTests: XCTestCase {
     XCTAssertEqual(try lines(fixture, "--after", "2001-01-01T00:00:00Z").filter { $0["changes"] == nil }.count, 2)
     XCTAssertEqual(try lines(fixture, "--after", "2101-01-01T00:00:00Z").count, 0)
     XCTAssertEqual(try lines(fixture, "--limit", "1", "--beginning").count, 1)
-    XCTAssertEqual(text(try lines(fixture, "--limit", "1").first?["kind"]), "save")
+    XCTAssertEqual(text(try lines(fixture, "--limit", "1").first?["kind"]), "import")
   }
 
   func testValuesAreShownWhereTheHistoryKeepsThem() async throws {

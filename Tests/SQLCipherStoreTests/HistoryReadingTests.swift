@@ -128,7 +128,8 @@ final class HistoryReadingTests: XCTestCase {
     try context.save()
     _ = try waitFor { try await coordinator.migratePersistentStore(memory, to: target) }
     let found = try coordinator.execute(.fetchHistory(after: nil)).transactions
-    XCTAssertEqual(found.map(\.kind), [.save])
+    XCTAssertEqual(found.map(\.kind), [.transfer])
+    XCTAssertEqual(found.map(\.isWhole), [false])
     XCTAssertEqual(found.last?.changes?.map(\.changeType), Array(repeating: .insert, count: 50))
   }
 }

@@ -49,6 +49,9 @@ package struct InputImport: Sendable {
     let model = context.persistentStoreCoordinator.compiledModel
     let lines = LineReader(source)
     let skipped = SkippedLines()
+    let changeSource = context.changeSource
+    context.changeSource = .import
+    defer { context.changeSource = changeSource }
     return try context.performTransaction {
       let importer = GraphImporter(into: context, batchSize: batchSize)
       if skipsBadLines { importer.skip = { skipped.add($0) } }

@@ -39,6 +39,11 @@ public final class ManagedObjectContext {
     get { rowSource.transactionAuthor }
     set { rowSource.transactionAuthor = newValue }
   }
+  /// The source of the changes, for persistent history.
+  package var changeSource: ChangeSource {
+    get { rowSource.changeSource }
+    set { rowSource.changeSource = newValue }
+  }
   /// The policy for rows that were also changed elsewhere, and for unique values that are already taken.
   ///
   /// If the policy's rules do not fit the model, ``pendingError`` reports it at once, and every save throws ``MergePolicyError``.

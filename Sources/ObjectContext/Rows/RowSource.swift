@@ -17,6 +17,8 @@ package final class RowSource {
   var contextName: String?
   /// The author of the changes, for the history.
   var transactionAuthor: String?
+  /// The source of the changes, for the history.
+  var changeSource = ChangeSource.application
   /// The cancellation of the requests of the current operation, if it can be canceled. Nested contexts inherit the parent's.
   var cancellation: RequestCancellation? {
     get { ownCancellation ?? parent?.source.cancellation }
@@ -111,6 +113,7 @@ package final class RowSource {
   func scope(for store: PersistentStore, isInterruptible: Bool = true) -> RequestScope {
     var scope = RequestScope(objectIDSpace: store.space, contextName: contextName, transactionAuthor: transactionAuthor)
     if isInterruptible { scope.cancellation = cancellation }
+    scope.changeSource = changeSource
     scope.origin = origin
     return scope
   }

@@ -54,7 +54,11 @@ final class StoreCopier {
   }
 
   private var sourceScope: RequestScope { RequestScope(objectIDSpace: source.space) }
-  private var destinationScope: RequestScope { RequestScope(objectIDSpace: destination.space) }
+  private var destinationScope: RequestScope {
+    var scope = RequestScope(objectIDSpace: destination.space)
+    scope.changeSource = .transfer
+    return scope
+  }
 
   /// Returns the IDs of a tree's objects after obtaining new keys for all of them. References may lead to any object, so this precedes
   /// copying.

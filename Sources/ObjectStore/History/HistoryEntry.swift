@@ -1,19 +1,5 @@
 package import Foundation
 
-/// The kind of operation that wrote a transaction.
-package enum HistoryKind: Int, Sendable, CaseIterable {
-  case save = 1
-  case batch, migration, transfer, sync, begin
-
-  /// Whether a transaction of this kind may have changed any object and does not list its changes.
-  package var isWhole: Bool {
-    switch self {
-    case .migration, .transfer, .begin: true
-    case .save, .batch, .sync: false
-    }
-  }
-}
-
 /// The author and the time of a transaction.
 package struct HistoryAuthorship: Sendable, Hashable {
   package var kind: HistoryKind
@@ -32,6 +18,12 @@ package struct HistoryAuthorship: Sendable, Hashable {
     self.opening = opening
     self.time = time
   }
+
+  package init(_ origin: TransactionOrigin, opening: String, time: Double) {
+    self.init(origin.kind, author: origin.author, context: origin.contextName, opening: opening, time: time)
+  }
+
+  package var origin: TransactionOrigin { TransactionOrigin(kind, author: author, contextName: context) }
 }
 
 /// A row of a history. A transaction consists of one or more consecutive rows.
@@ -61,6 +53,8 @@ package struct HistoryEntry: Sendable {
   package var size: Int { changes.count + 64 }
   /// The number of the transaction's first row.
   package var transaction: Int64 { start ?? number }
+  /// Whether the transaction may have changed any object. Valid only for its first row.
+  package var isWhole: Bool { HistoryRecord.isWhole(changes) }
   /// The position of the transaction. Valid only for its first row.
   package var position: HistoryPosition { HistoryPosition(number: number, mark: mark) }
 }
@@ -122,19 +116,12 @@ package struct HistoryOpening: Sendable, Hashable {
 
 /// A history transaction that consecutive requests of one kind, author and context share.
 package struct OpenHistoryTransaction: Sendable, Hashable {
-  package var kind: HistoryKind
-  package var author: String?
-  package var context: String?
+  package var origin: TransactionOrigin
   package var start: Int64
   package var mark: Int64
   package var clock: Int64
 
   package var position: HistoryPosition { HistoryPosition(number: start, mark: mark) }
-
-  /// Returns whether a request with the given authorship belongs to the transaction.
-  package func matches(_ authorship: HistoryAuthorship) -> Bool {
-    kind == authorship.kind && author == authorship.author && context == authorship.context
-  }
 }
 
 /// Creates the history rows of a request.
@@ -151,7 +138,7 @@ package enum HistoryRowBuilder {
   ) -> [HistoryEntry] {
     if chunks.isEmpty { return [] }
     var number = (last?.number ?? 0) + 1
-    let known = run.flatMap { $0.matches(authorship) ? $0 : nil }
+    let known = run.flatMap { $0.origin == authorship.origin ? $0 : nil }
     let clock = known?.clock ?? HistoryClock.next(after: last?.clock, time: authorship.time)
     let start = known?.start ?? number
     var entries: [HistoryEntry] = []
@@ -164,8 +151,7 @@ package enum HistoryRowBuilder {
       number += 1
     }
     let mark = known?.mark ?? entries[0].mark
-    run = OpenHistoryTransaction(
-      kind: authorship.kind, author: authorship.author, context: authorship.context, start: start, mark: mark, clock: clock)
+    run = OpenHistoryTransaction(origin: authorship.origin, start: start, mark: mark, clock: clock)
     return entries
   }
 }

@@ -35,6 +35,11 @@ package enum HistoryRecord: Hashable, Sendable {
   case whole(from: String, to: String)
 }
 
+extension HistoryRecord {
+  /// Returns whether encoded records begin with ``whole(from:to:)``.
+  static func isWhole(_ bytes: [UInt8]) -> Bool { bytes.first.map { UInt64($0) } == HistoryRecordKind.whole.rawValue }
+}
+
 /// A row, identified by the ID of its entity and its key.
 package struct HistoryObject: Hashable, Sendable {
   package var entity: Int

@@ -12,12 +12,14 @@ public struct PersistentHistoryTransaction: Sendable, Hashable, Identifiable {
     case batch
     /// A migration, which may have changed any object; see ``PersistentHistoryTransaction/isWhole``.
     case migration
-    /// A transfer of rows from another store, which may have changed any object.
+    /// A transfer of objects from another store, which may have changed any object; see ``PersistentHistoryTransaction/isWhole``.
     case transfer
-    /// Changes from another system, applied by synchronization.
+    /// Changes of another device, applied by synchronization.
     case sync
     /// The history was enabled. It does not include earlier writes. Returned only by requests with a predicate that uses `kind`.
     case begin
+    /// Objects that were imported from a document or file.
+    case `import`
 
     package init(_ kind: HistoryKind) {
       switch kind {
@@ -27,6 +29,7 @@ public struct PersistentHistoryTransaction: Sendable, Hashable, Identifiable {
       case .transfer: self = .transfer
       case .sync: self = .sync
       case .begin: self = .begin
+      case .import: self = .import
       }
     }
   }
@@ -76,6 +79,6 @@ public struct PersistentHistoryTransaction: Sendable, Hashable, Identifiable {
     processID = opening.map { "\($0.processID)" } ?? ""
     bundleID = opening?.program ?? ""
     self.opening = opening?.identifier
-    isWhole = authorship.kind.isWhole
+    isWhole = entry.isWhole
   }
 }

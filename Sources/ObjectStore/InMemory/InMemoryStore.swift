@@ -192,8 +192,7 @@ public final class InMemoryStore: IncrementalStore {
   // MARK: History
 
   private func authorship(_ kind: HistoryKind, _ scope: RequestScope) -> HistoryAuthorship {
-    HistoryAuthorship(
-      kind, author: scope.transactionAuthor, context: scope.contextName, opening: opening, time: Date().timeIntervalSinceReferenceDate)
+    HistoryAuthorship(scope.origin(of: kind), opening: opening, time: Date().timeIntervalSinceReferenceDate)
   }
 
   /// Enables the history if the description requires it.

@@ -9,6 +9,8 @@ public struct RequestScope: Sendable {
   public var contextName: String?
   /// The author of the changes, recorded in the history.
   public var transactionAuthor: String?
+  /// The source of the changes, recorded in the history as the kind of the transaction.
+  public var changeSource = ChangeSource.application
   /// The object that can cancel the request, or nil if it cannot be canceled.
   public var cancellation: RequestCancellation?
   /// The generation of the store that fetches, rows, and relationship members are read from, or nil for the newest state. Writes ignore it.

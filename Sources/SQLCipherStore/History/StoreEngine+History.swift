@@ -38,7 +38,7 @@ extension StoreEngine {
   func beginRecord(_ kind: HistoryKind, _ transaction: WriteTransaction, _ scope: RequestScope) throws -> TransactionRecord? {
     guard let recording = history.recording else { return nil }
     let authorship = HistoryAuthorship(
-      kind, author: scope.transactionAuthor, context: scope.contextName, opening: history.opening,
+      scope.origin(of: kind), opening: history.opening,
       time: transaction.purpose.now ?? Date().timeIntervalSinceReferenceDate)
     let record = TransactionRecord(recording, authorship, history: history, rows: rows, request: transaction.purpose.request)
     transaction.keep(record)

@@ -17,6 +17,7 @@ public final class HistoryTokenSpecification: ObjectSpecification {
         ("testResultTypesSelectTheResult", { $0.testResultTypesSelectTheResult }),
         ("testPredicatesFilterTransactionsAndChanges", { $0.testPredicatesFilterTransactionsAndChanges }),
         ("testEachKindInATransactionIsATransactionOfItsOwn", { $0.testEachKindInATransactionIsATransactionOfItsOwn }),
+        ("testTheSourceOfChangesIsTheirKind", { $0.testTheSourceOfChangesIsTheirKind }),
         ("testDeletingHistoryUpToATokenKeepsTheTokenValid", { $0.testDeletingHistoryUpToATokenKeepsTheTokenValid }),
         ("testStartOfHistoryIsNotAnApplicationTransaction", { $0.testStartOfHistoryIsNotAnApplicationTransaction }),
         ("testInitialTokenIsValidUntilATransactionIsDeleted", { $0.testInitialTokenIsValidUntilATransactionIsDeleted }),
@@ -179,6 +180,34 @@ public final class HistoryTokenSpecification: ObjectSpecification {
   }
 
   // MARK: Purges
+
+  /// A write that is not the application's own has the kind of its source, whatever the operation, and is a transaction of its own.
+  func testTheSourceOfChangesIsTheirKind() throws {
+    let open = try makeTracked()
+    let context = open.newContext()
+    try context.performTransaction {
+      try context.insert("Tag", ["name": "own"])
+      try context.save()
+      for (number, source) in ChangeSource.allCases.enumerated() {
+        context.changeSource = source
+        try context.insert("Tag", ["name": "\(number)"])
+        try context.save()
+        try context.execute(BatchInsertRequest(entityName: "Tag", objects: [["name": "batch \(number)"]]))
+      }
+    }
+    let found = try transactions(open)
+    XCTAssertEqual(found.map(\.kind), [.save, .batch, .import, .transfer, .sync])
+    XCTAssertEqual(found.map { $0.changes?.count }, [2, 1, 2, 2, 2])
+    XCTAssertEqual(found.map(\.isWhole), Array(repeating: false, count: 5))
+    for transaction in found {
+      var request = PersistentHistoryChangeRequest.fetchHistory(after: nil)
+      request.transactionPredicate = try FetchPredicate(format: "kind == %@", transaction.kind.rawValue)
+      XCTAssertEqual(try context.execute(request).transactions.map(\.id), [transaction.id])
+    }
+    var request = PersistentHistoryChangeRequest.fetchHistory(after: nil)
+    request.transactionPredicate = try FetchPredicate(format: "kind != 'sync' AND kind != 'begin'")
+    XCTAssertEqual(try context.execute(request).transactions.count, 4)
+  }
 
   func testDeletingHistoryUpToATokenKeepsTheTokenValid() throws {
     let open = try makeTracked()
