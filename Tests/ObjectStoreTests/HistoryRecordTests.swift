@@ -42,6 +42,8 @@ final class HistoryRecordTests: XCTestCase {
       .linked(relationship: 8, isRemoval: true, author, members: [book, author]),
       .ordered(relationship: 9, author, members: nil), .ordered(relationship: 9, author, members: []),
       .ordered(relationship: 9, author, members: [book, author, book]), .whole(from: "", to: ""), .whole(from: "abc", to: "d\u{e9}f"),
+      .moved(relationship: 9, author, runs: [HistoryRun(after: nil, members: [book])]),
+      .moved(relationship: 9, author, runs: [HistoryRun(after: book, members: [author, book]), HistoryRun(after: nil, members: [book])]),
     ]
     XCTAssertEqual(try decoded(encoded(records)), records)
   }
@@ -81,6 +83,29 @@ final class HistoryRecordTests: XCTestCase {
     let portions = encoded(mixed)
     XCTAssertEqual(portions.map { $0.count > HistoryEncoder.limit }, [false, true, false])
     XCTAssertEqual(try decoded(portions), mixed)
+  }
+
+  func testMovedMembersAreDividedIntoRecords() throws {
+    func object(_ key: Int64) -> HistoryObject { HistoryObject(entity: 1 << 30, key: 1 << 45 + key) }
+    var runs = [HistoryRun(after: nil, members: (1...1_000).map(object))]
+    for key in 0..<Int64(1_000) { runs.append(HistoryRun(after: object(10_000 + key), members: [object(20_000 + key)])) }
+    let chunks = encoded([.moved(relationship: 1 << 30, object(0), runs: runs)])
+    for chunk in chunks { XCTAssertLessThanOrEqual(chunk.count, HistoryEncoder.limit) }
+    let found = try decoded(chunks).flatMap { record -> [HistoryRun] in
+      guard case .moved(1 << 30, object(0), let runs) = record else { return [] }
+      return runs
+    }
+    XCTAssertEqual(found.flatMap(\.members), runs.flatMap(\.members))
+    XCTAssertEqual(found.prefix(2).map(\.after), [nil, found.first?.members.last], "a divided run continues after its first part")
+    XCTAssertEqual(Array(found.suffix(1_000)), Array(runs.suffix(1_000)))
+    // One more of many members.
+    let one = encoded([
+      .moved(
+        relationship: 9, HistoryObject(entity: 1, key: 7),
+        runs: [HistoryRun(after: HistoryObject(entity: 2, key: 5_000), members: [HistoryObject(entity: 2, key: 10_001)])])
+    ])
+    XCTAssertLessThan(one.map(\.count).reduce(0, +), 20)
+    XCTAssertEqual(encoded([.moved(relationship: 9, HistoryObject(entity: 1, key: 7), runs: [])]), [], "nothing was moved")
   }
 
   func testEmptyHistoryHasNoBatch() { XCTAssertEqual(encoded([]), []) }
@@ -132,12 +157,14 @@ final class HistoryRecordTests: XCTestCase {
 
   func testInvalidNumbersThrow() {
     let hostile: [[UInt8]] = [
-      [0], [13], [128], [1], [1, 0, 1, 1], [1, 1, 0, 1], [1, 1, 1, 0],
+      [0], [99], [128], [1], [1, 0, 1, 1], [1, 1, 0, 1], [1, 1, 1, 0],
       // A run beyond the greatest key, and one that would take years to enumerate.
       [1, 1, 255, 255, 255, 255, 255, 255, 15, 2], [1, 1, 1, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1],
       // More than 64 bits; more properties than bytes; bytes that are not text; a value of an unknown kind; a digest that is too short.
       [1, 255, 255, 255, 255, 255, 255, 255, 255, 255, 2], [3, 1, 1, 100, 1], [12, 1, 255, 0], [2, 1, 1, 1, 1, 7],
       [2, 1, 1, 1, 1, 6, 1, 1, 2, 0, 0],
+      // No runs, a run without members, and one whose members are missing.
+      [13, 1, 1, 1, 0], [13, 1, 1, 1, 1, 0, 0], [13, 1, 1, 1, 1, 2, 1, 2, 1, 1],
     ]
     for bytes in hostile {
       var decoder = HistoryDecoder(bytes, number: 1)
@@ -183,7 +210,7 @@ private struct RandomHistory {
   }
 
   mutating func record() -> HistoryRecord {
-    switch Int.random(in: 0...9, using: &generator) {
+    switch Int.random(in: 0...10, using: &generator) {
     case 0: .inserted(entity: id(), first: number(upTo: 45), count: number(upTo: 44))
     case 1: .insertedWithValues(object(), assignments())
     case 2: .updated(object(), properties: list { $0.id() })
@@ -194,6 +221,13 @@ private struct RandomHistory {
     case 7:
       .linked(relationship: id(), isRemoval: Bool.random(using: &generator), object(), members: [object()] + list { $0.object() })
     case 8: .ordered(relationship: id(), object(), members: Bool.random(using: &generator) ? nil : list(300) { $0.object() })
+    case 9:
+      .moved(
+        relationship: id(), object(),
+        runs: [HistoryRun(after: object(), members: [object()])]
+          + list {
+            HistoryRun(after: Bool.random(using: &$0.generator) ? nil : $0.object(), members: [$0.object()] + $0.list { $0.object() })
+          })
     default: .whole(from: generator.word(length: 0...40), to: generator.word(length: 0...40))
     }
   }

@@ -44,13 +44,17 @@ struct HistoryJSON {
         ))
     }
     let orders = change.orders.sorted { $0.key < $1.key }
-    if !orders.isEmpty { members.append(("ordered", .object(orders.map { ($0.key, $0.value.map { .array($0.map(uri)) } ?? .null) }))) }
+    if !orders.isEmpty { members.append(("ordered", .object(orders.map { ($0.key, $0.value.map { .array($0.map(move)) } ?? .null) }))) }
     if let tombstone = change.tombstone, !tombstone.names.isEmpty { members.append(("tombstone", values(tombstone, entity))) }
     if showsValues {
       if let old = change.oldValues { members.append(("old", values(old, entity))) }
       if let new = change.newValues { members.append(("new", values(new, entity))) }
     }
     return .object(members)
+  }
+
+  private func move(_ move: PersistentHistoryChange.Move) -> JSONValue {
+    .object([("after", move.after.map(uri) ?? .null), ("members", .array(move.members.map(uri)))])
   }
 
   private func uri(_ id: ManagedObjectID) -> JSONValue { .string(id.uriString) }

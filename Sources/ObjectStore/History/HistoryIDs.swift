@@ -132,6 +132,9 @@ package final class HistoryIDs: Sendable {
       return property(relationship) != nil && resolves(object) && members.allSatisfy(resolves)
     case .ordered(let relationship, let object, let members):
       return property(relationship) != nil && resolves(object) && (members ?? []).allSatisfy(resolves)
+    case .moved(let relationship, let object, let runs):
+      return property(relationship) != nil && resolves(object)
+        && runs.allSatisfy { $0.members.allSatisfy(resolves) && $0.after.map(resolves) ?? true }
     }
   }
 

@@ -25,8 +25,10 @@ package enum HistoryRecord: Hashable, Sendable {
   case linked(relationship: Int, isRemoval: Bool, HistoryObject, members: [HistoryObject])
   /// A new order of the members of an object's relationship.
   ///
-  /// - Parameter members: All members in order, or nil if they are not recorded.
+  /// - Parameter members: All members in order, or nil if they are not recorded. Only earlier versions of the library recorded them.
   case ordered(relationship: Int, HistoryObject, members: [HistoryObject]?)
+  /// Members of an object's relationship that were moved relative to others.
+  case moved(relationship: Int, HistoryObject, runs: [HistoryRun])
   /// A transaction that may have changed any object, without a list of changes.
   ///
   /// - Parameters:
@@ -46,6 +48,15 @@ package struct HistoryObject: Hashable, Sendable {
   package var key: Int64
 
   package init(entity: Int, key: Int64) { (self.entity, self.key) = (entity, key) }
+}
+
+/// Members that are next to each other after a change of their order; see ``OrderChange/Run``.
+package struct HistoryRun: Hashable, Sendable {
+  /// The member directly before the run, or nil if the run is at the beginning.
+  package var after: HistoryObject?
+  package var members: [HistoryObject]
+
+  package init(after: HistoryObject?, members: [HistoryObject]) { (self.after, self.members) = (after, members) }
 }
 
 /// A property and its value.
@@ -85,7 +96,7 @@ package enum HistoryValue: Hashable, Sendable {
 enum HistoryRecordKind: UInt64 {
   case inserted = 1
   case insertedWithValues, updated, updatedWithValues, deleted, deletedWithValues, derived, linksAdded, linksRemoved, ordered
-  case orderedWithMembers, whole
+  case orderedWithMembers, whole, moved
 }
 
 /// The tags of values.
@@ -101,6 +112,8 @@ package struct HistoryEncoder {
   package static let limit = 3_900
   /// The maximum number of members in a record. A member takes at most 12 bytes, so the record stays below the limit.
   static let membersOfRecord = 256
+  /// The size of a run without its members, in members.
+  private static let sizeOfRun = 2
 
   private var output: [[UInt8]] = []
   private var bytes: [UInt8] = []
@@ -183,6 +196,7 @@ package struct HistoryEncoder {
         output.put(members.count)
         for member in members { output.put(member) }
       }
+    case .moved(let relationship, let object, let runs): addMoved(relationship, object, runs)
     case .whole(let from, let to):
       add { output in
         output.begin(.whole)
@@ -190,6 +204,38 @@ package struct HistoryEncoder {
         output.put(to.utf8)
       }
     }
+  }
+
+  /// Adds moved members, in several records if they are many. Each record can be applied after the one before it.
+  private mutating func addMoved(_ relationship: Int, _ object: HistoryObject, _ runs: [HistoryRun]) {
+    var part: [HistoryRun] = []
+    var size = 0
+    func flush(_ output: inout HistoryEncoder) {
+      if part.isEmpty { return }
+      output.begin(.moved)
+      output.put(relationship)
+      output.put(object)
+      output.put(part.count)
+      for run in part {
+        if let after = run.after { output.put(after) } else { output.put(0) }
+        output.put(run.members.count)
+        for member in run.members { output.put(member) }
+      }
+      (part, size) = ([], 0)
+    }
+    for run in runs {
+      var after = run.after
+      var rest = run.members[...]
+      while let last = rest.prefix(Self.membersOfRecord - Self.sizeOfRun).last {
+        let members = Array(rest.prefix(Self.membersOfRecord - Self.sizeOfRun))
+        if size + members.count + Self.sizeOfRun > Self.membersOfRecord { add(flush) }
+        part.append(HistoryRun(after: after, members: members))
+        size += members.count + Self.sizeOfRun
+        rest = rest.dropFirst(members.count)
+        after = last
+      }
+    }
+    if !part.isEmpty { add(flush) }
   }
 
   private mutating func endRun() {
@@ -348,6 +394,11 @@ package struct HistoryDecoder {
     case .orderedWithMembers:
       return .ordered(
         relationship: try id(), try object(), members: try list { decoder throws(StoreError) in try decoder.object() })
+    case .moved:
+      let (relationship, object) = (try id(), try object())
+      let runs = try list { decoder throws(StoreError) in try decoder.run() }
+      guard !runs.isEmpty else { throw failure }
+      return .moved(relationship: relationship, object, runs: runs)
     case .whole: return .whole(from: try text(), to: try text())
     }
   }
@@ -385,6 +436,16 @@ package struct HistoryDecoder {
   }
 
   private mutating func object() throws(StoreError) -> HistoryObject { HistoryObject(entity: try id(), key: try key()) }
+
+  private mutating func run() throws(StoreError) -> HistoryRun {
+    // An object begins with the ID of an entity, which is not 0.
+    let isFirst = position < bytes.count && bytes[position] == 0
+    if isFirst { position += 1 }
+    let after = isFirst ? nil : try object()
+    let members = try list { decoder throws(StoreError) in try decoder.object() }
+    guard !members.isEmpty else { throw failure }
+    return HistoryRun(after: after, members: members)
+  }
 
   /// Reads the count of a list. Each element takes at least one byte, so a count greater than the remaining bytes is rejected before memory
   /// is allocated.

@@ -145,6 +145,17 @@ package struct HistoryRecorder {
     }
   }
 
+  /// Adds a change of the order of an object's members. Without values, only that the order has changed is recorded.
+  package mutating func add(_ order: OrderChange, of relationship: Int, _ source: ObjectReference) {
+    let id = ids.relationship(relationship)
+    guard id > 0, let object = ids.object(source) else { return }
+    guard level == .values else { return encoder.add(.ordered(relationship: id, object, members: nil)) }
+    encoder.add(
+      .moved(
+        relationship: id, object,
+        runs: order.runs.map { HistoryRun(after: $0.after.flatMap(ids.object), members: $0.members.compactMap(ids.object)) }))
+  }
+
   /// Adds a record that any object may have been changed.
   ///
   /// - Parameters:

@@ -40,6 +40,16 @@ public struct PersistentHistoryChange: Sendable, Hashable, Identifiable {
     }
   }
 
+  /// Members of an ordered relationship that were moved, or added at a position.
+  public struct Move: Sendable, Hashable {
+    /// The member directly before the moved members, or nil if they are at the beginning.
+    public let after: ManagedObjectID?
+    /// The moved members, which are next to each other in this order.
+    public let members: [ManagedObjectID]
+
+    package init(after: ManagedObjectID?, members: [ManagedObjectID]) { (self.after, self.members) = (after, members) }
+  }
+
   /// The position of the change.
   public let id: ID
   /// The ID of the changed object.
@@ -55,8 +65,12 @@ public struct PersistentHistoryChange: Sendable, Hashable, Identifiable {
   public internal(set) var derivedProperties: [String] = []
   /// The added and removed relationship members.
   public internal(set) var links: [Link] = []
-  /// The members, in their new order, of the relationships that were reordered. The members are nil if the history does not record values.
-  public internal(set) var orders: [String: [ManagedObjectID]?] = [:]
+  /// The moves of members, by the name of the ordered relationship. Nil if the history does not record values.
+  ///
+  /// Moves are applied one after the other: the members are removed from the list and inserted after their neighbor. Members that are not
+  /// moved keep their relative order; ``order(_:of:)`` applies the moves. Transactions of earlier versions of the library list all members
+  /// as one move to the beginning.
+  public internal(set) var orders: [String: [Move]?] = [:]
   /// The preserved values of a deleted object. Nil for other objects, and if no values are preserved.
   public internal(set) var tombstone: Values?
   /// The previous values of changed properties, or all values of a deleted object. Nil if the history does not record values.
@@ -76,6 +90,25 @@ public struct PersistentHistoryChange: Sendable, Hashable, Identifiable {
 }
 
 extension PersistentHistoryChange {
+  /// Returns members of an ordered relationship in the order after the change.
+  ///
+  /// - Parameters:
+  ///   - members: The members in their order before the change. Members that left the relationship remain in the result.
+  ///   - relationship: The name of the relationship.
+  /// - Returns: The new order, which includes added members; the same members if the change does not contain the relationship; nil if the
+  ///   history does not record values.
+  /// - Complexity: O(*n*), where *n* is the number of members.
+  public func order(_ members: [ManagedObjectID], of relationship: String) -> [ManagedObjectID]? {
+    guard let moves = orders[relationship] else { return members }
+    guard let moves else { return nil }
+    let change = OrderChange(
+      runs: moves.map { OrderChange.Run(after: $0.after.map(\.reference), members: $0.members.map(\.reference)) })
+    let space = changedObjectID.space
+    return change.applied(to: members.map(\.reference)).map {
+      ManagedObjectID(space: space, entityNumber: UInt32($0.entity), key: $0.key)
+    }
+  }
+
   /// Recorded values, by property name.
   public struct Values: Sendable, Hashable {
     /// A value.
@@ -259,18 +292,35 @@ struct HistoryChangeDecoder {
       return update(change)
     case .ordered(let relationship, let object, let members):
       guard let reference = try reference(object) else { return skip() }
-      let name = try name(relationship)
-      var order: [ManagedObjectID]?
-      if let members {
-        var found: [ManagedObjectID] = []
-        for member in members { if let member = try self.reference(member) { found.append(id(member)) } }
-        order = found
-      }
-      var change = emptyChange(reference)
-      change.updatedProperties = [name]
-      change.orders = [name: order]
-      return update(change)
+      return update(
+        try reordering(
+          reference, relationship, try members.map { members throws(StoreError) in try moves([HistoryRun(after: nil, members: members)]) }))
+    case .moved(let relationship, let object, let runs):
+      guard let reference = try reference(object) else { return skip() }
+      return update(try reordering(reference, relationship, try moves(runs)))
     }
+  }
+
+  private func reordering(
+    _ reference: ObjectReference, _ relationship: Int, _ moves: [PersistentHistoryChange.Move]?
+  ) throws(StoreError) -> PersistentHistoryChange {
+    let name = try name(relationship)
+    var change = emptyChange(reference)
+    change.updatedProperties = [name]
+    change.orders = [name: moves]
+    return change
+  }
+
+  /// Returns the moves of runs, without objects whose entity was removed from the model.
+  private func moves(_ runs: [HistoryRun]) throws(StoreError) -> [PersistentHistoryChange.Move] {
+    var moves: [PersistentHistoryChange.Move] = []
+    for run in runs {
+      var members: [ManagedObjectID] = []
+      for member in run.members { if let member = try reference(member) { members.append(id(member)) } }
+      let after = try run.after.flatMap { after throws(StoreError) in try reference(after) }
+      if !members.isEmpty { moves.append(.init(after: after.map { id($0) }, members: members)) }
+    }
+    return moves
   }
 
   private mutating func skip() -> PersistentHistoryChange? {
@@ -375,7 +425,7 @@ extension PersistentHistoryChange {
     updatedProperties = Set(updatedProperties).union(other.updatedProperties).sorted()
     derivedProperties = Set(derivedProperties).union(other.derivedProperties).sorted()
     links += other.links
-    orders.merge(other.orders) { $1 }
+    orders.merge(other.orders) { older, newer in older.flatMap { older in newer.map { older + $0 } } }
     if let values = other.oldValues { oldValues = oldValues.map { $0.merging(values, keepsOwn: true) } ?? values }
     if let values = other.newValues { newValues = newValues.map { $0.merging(values, keepsOwn: false) } ?? values }
   }

@@ -165,8 +165,11 @@ public final class HistorySpecification: ObjectSpecification {
       let found = try XCTUnwrap(transactions(open, after: place).first?.changes)
       let change = try XCTUnwrap(found.first { $0.changedObjectID == book.objectID })
       XCTAssertEqual(change.updatedProperties, ["chapters"])
-      let order = try XCTUnwrap(change.orders["chapters"])
+      let moves = try XCTUnwrap(change.orders["chapters"])
+      XCTAssertEqual(moves == nil, level == .properties)
+      let order = change.order(chapters.map(\.objectID), of: "chapters")
       XCTAssertEqual(order, level == .values ? [chapters[2], chapters[0], chapters[1]].map(\.objectID) : nil)
+      XCTAssertEqual(change.order([], of: "other"), [], "other relationships are unchanged")
     }
   }
 
