@@ -112,7 +112,8 @@ extension SQLCipherIncrementalStore {
         let engine = StoreEngine(
           path: path, pool: pool, statements: StoreStatements(schema), trace: StatementTrace(observer: description.sqlObserver),
           marks: marks,
-          watch: watch, externals: externals, retention: options.isReadOnly ? .unlimited : description.historyRetention)
+          watch: watch, externals: externals, retention: options.isReadOnly ? .unlimited : description.historyRetention,
+          observers: observers.map { ObservedTransactions($0, storeIdentifier: record.identifier, model: schema.model) })
         if MetadataTable.hasHistory(format: record.format) {
           try pool.withWriter { connection in
             try connection.readTransaction {

@@ -50,6 +50,11 @@ public final class ObjectIDSpace: Sendable {
     registry.withLock { Int(number) < $0.spaces.count ? $0.spaces[Int(number)] : nil }
   }
 
+  /// Returns the ID of a referenced object.
+  @inline(__always) package func objectID(of reference: ObjectReference) -> ManagedObjectID {
+    ManagedObjectID(space: number, entityNumber: UInt32(reference.entity), key: reference.key)
+  }
+
   // MARK: Textual references
 
   private struct InternedReferences {

@@ -223,9 +223,7 @@ final class BatchChunkWriter: Sendable {
           request.inserted = chunk.rows
           chunk.rows = try request.withLocalValues(model, now: Date().timeIntervalSinceReferenceDate).inserted
         }
-        guard case .batch(let written) = try store.incrementalStore.execute(.batchInsert(chunk), in: scope) else {
-          throw StoreError(.resultTypeMismatch, operation: .batchRequest)
-        }
+        let written = try store.executeObserved(batch: .batchInsert(chunk), in: scope)
         state.changes.inserted += written.inserted
         state.changes.updated += written.updated
         state.changes.refreshed += written.refreshed

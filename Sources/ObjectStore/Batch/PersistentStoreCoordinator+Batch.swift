@@ -148,9 +148,7 @@ extension PersistentStoreCoordinator {
     store.saving.lock()
     defer { store.saving.unlock() }
     try scope.cancellation?.check(.batchRequest)
-    guard case .batch(let changes) = try store.incrementalStore.execute(request, in: scope) else {
-      throw StoreError(.resultTypeMismatch, operation: .batchRequest)
-    }
+    let changes = try store.executeObserved(batch: request, in: scope)
     store.cache.remove([changes.updated, changes.deleted, changes.refreshed].joined())
     done(changes)
   }

@@ -8,6 +8,8 @@ struct UncommittedChanges {
   private var changeSets: [ChangeSet] = []
   /// Whether something was written while there were no observers, so that its change set was not created.
   private var isIncomplete = false
+  /// The observation of the outermost transaction, if the coordinator reports the store's changes.
+  var observation: TransactionObservation?
 
   struct Mark {
     fileprivate let count: Int
@@ -69,7 +71,7 @@ extension PersistentStore {
     // Uncommitted rows must not reach other contexts through the row cache.
     cache.suspend()
     do {
-      try incrementalStore.performTransaction(body)
+      try observingTransaction(body)
     } catch {
       cache.resume()
       uncommitted.withLock { $0.rollBack(to: mark) }

@@ -30,6 +30,8 @@ public final class PersistentStoreCoordinator: Sendable {
   private let state = Mutex(State())
   /// The observers of commits through this coordinator.
   let observers = ChangeObservers()
+  /// The observers of the transactions of this coordinator.
+  let transactionObservers = TransactionObservers()
   /// The observers of commits by other processes and coordinators.
   let remoteObservers = RemoteChangeObservers()
   private let version = Atomic<Int>(0)
@@ -133,6 +135,7 @@ public final class PersistentStoreCoordinator: Sendable {
     if description.requiresTransformers { try checkTransformers(numbers, description) }
     let configuration = StoreConfiguration(description: description, model: compiledModel, entityNumbers: numbers)
     let store = try storeClass.init(configuration: configuration)
+    (store as? any ChangeReportingStore)?.setTransactionObservers(transactionObservers)
     var metadata: StoreMetadata
     var backupURL: URL?
     do {
@@ -148,7 +151,7 @@ public final class PersistentStoreCoordinator: Sendable {
     }
     let opened = PersistentStore(
       configuration: configuration, store: store, metadata: metadata, cacheLimit: rowCacheLimit, observers: observers,
-      migrationBackupURL: backupURL)
+      transactionObservers: transactionObservers, migrationBackupURL: backupURL)
     if description.postsRemoteChangeNotifications {
       do {
         try observeRemoteCommits(to: opened)
@@ -340,7 +343,10 @@ extension PersistentStoreCoordinator {
     var description = PersistentStoreDescription(type: StoreType(rawValue: metadata.storeType))
     description.isReadOnly = isReadOnly
     let configuration = StoreConfiguration(description: description, model: model, entityNumbers: model.entities.map(\.number))
-    add(PersistentStore(configuration: configuration, store: store, metadata: metadata, cacheLimit: rowCacheLimit, observers: observers))
+    add(
+      PersistentStore(
+        configuration: configuration, store: store, metadata: metadata, cacheLimit: rowCacheLimit, observers: observers,
+        transactionObservers: transactionObservers))
   }
 }
 
@@ -368,6 +374,8 @@ public final class PersistentStore: Sendable {
   /// of their commits.
   let saving = NSRecursiveLock()
   let observers: ChangeObservers
+  /// The observers whose calls the coordinator makes, or nil if the store reports its changes itself.
+  let reportedObservers: TransactionObservers?
   /// The changes of running transactions. Accessed with ``saving`` held.
   let uncommitted = Mutex(UncommittedChanges())
   let pinned = Mutex(PinnedGenerations())
@@ -377,10 +385,11 @@ public final class PersistentStore: Sendable {
 
   init(
     configuration: StoreConfiguration, store: any IncrementalStore, metadata: StoreMetadata, cacheLimit: Int, observers: ChangeObservers,
-    migrationBackupURL: URL? = nil
+    transactionObservers: TransactionObservers, migrationBackupURL: URL? = nil
   ) {
     self.migrationBackupURL = migrationBackupURL
     self.observers = observers
+    reportedObservers = store is any ChangeReportingStore ? nil : transactionObservers
     storeDescription = configuration.description
     identifier = metadata.storeIdentifier
     incrementalStore = store

@@ -97,10 +97,7 @@ extension PersistentStoreCoordinator {
     try scope.cancellation?.check(.save)
     let outcome: SaveOutcome
     do {
-      guard case .saved(let answer) = try store.incrementalStore.execute(.save(request), in: scope) else {
-        throw StoreError(.resultTypeMismatch, operation: .save)
-      }
-      outcome = answer
+      outcome = try store.executeObserved(request, in: scope)
     } catch var error as StoreError where error.code == .mergeConflict {
       for index in error.mergeConflicts.indices {
         error.mergeConflicts[index].cachedRow = store.cache.row(error.mergeConflicts[index].objectID.reference)

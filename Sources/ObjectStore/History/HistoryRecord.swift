@@ -129,6 +129,15 @@ package struct HistoryEncoder {
     return output
   }
 
+  /// Returns the complete chunks in order and removes them.
+  mutating func takeComplete() -> [[UInt8]] {
+    defer { output = [] }
+    return output
+  }
+
+  /// The number of complete chunks.
+  var completeCount: Int { output.count }
+
   // MARK: Records
 
   /// Adds an inserted row. If its key follows the previous one, the current run is extended.

@@ -1,7 +1,7 @@
 import Foundation
-package import ObjectModel
+import ObjectModel
 
-/// Converts the writes of a request to history records, in the order in which they are read back.
+/// Converts the changes of a request to history records, in the order in which they are read back.
 package struct HistoryRecorder {
   /// Returns the recorded value of an external value, or nil if the value is in the row.
   package typealias LargeValues = (_ row: RowImage, _ slot: Int) throws -> HistoryValue?
@@ -29,124 +29,77 @@ package struct HistoryRecorder {
     return encoder.finish()
   }
 
-  // MARK: Requirements
+  /// Returns the complete chunks in order, so that a large request need not keep them. Records in the last chunk remain.
+  package mutating func takeCompleteChunks() -> [[UInt8]] { encoder.takeComplete() }
 
-  /// Returns whether recording a deletion requires the deleted row.
-  package func needsPreviousRow(ofDeleted entity: Int) -> Bool { level == .values || !ids.preservedSlots(of: entity).isEmpty }
+  /// The number of complete chunks.
+  package var completeChunkCount: Int { encoder.completeCount }
 
-  /// Whether recording an update requires the previous row.
-  package var needsPreviousRows: Bool { level == .values }
-
-  // MARK: Saves
-
-  /// Adds the changes of a save.
+  /// Adds a change.
   ///
-  /// - Parameters:
-  ///   - previousRows: The previous rows that recording requires.
-  ///   - large: Returns the recorded values of external values.
-  package mutating func add(
-    _ request: SaveChangesRequest, previousRows: [ObjectReference: RowImage], large: LargeValues
-  ) throws {
-    let changes = request.relationshipChanges
-    var own: [ObjectReference: [SaveChangesRequest.RelationshipChange]] = [:]
-    if !changes.isEmpty, !request.updated.isEmpty {
-      let updated = Set(request.updated.map(\.row.reference))
-      own = Dictionary(grouping: changes.lazy.filter { updated.contains($0.source) }, by: \.source)
+  /// - Parameter large: Returns the recorded values of external values.
+  package mutating func add(_ change: RowChange, large: LargeValues) throws {
+    switch change {
+    case .insert(let row): try addInserted(row, large)
+    case .update(let row): try addUpdated(row, large)
+    case .delete(let row): try addDeleted(row, large)
+    case .links(let links): add(links)
+    case .order(let order): add(order.change, of: order.relationship.id, order.source)
+    case .unspecified: addUnspecifiedChange()
     }
-    for deleted in request.deleted { try addDeleted(deleted.reference, previousRows[deleted.reference], large) }
-    for update in request.updated {
-      let row = update.row
-      try addUpdated(row, update.changedSlots, previous: previousRows[row.reference], large)
-      for change in own[row.reference] ?? [] { add(change) }
-    }
-    for row in request.inserted { try addInserted(row, large) }
-    for change in changes where own[change.source] == nil { add(change) }
-  }
-
-  /// Adds the rows that were written in addition to the request.
-  package mutating func add(_ outcome: SaveOutcome, of request: SaveChangesRequest?) {
-    if outcome.isEmpty { return }
-    var known: Set<ObjectReference> = []
-    if let request {
-      known.formUnion(request.inserted.references)
-      known.formUnion(request.updated.map(\.row.reference))
-    }
-    for reference in outcome.refreshed.references + outcome.outdated where known.insert(reference).inserted { addDerived(reference) }
   }
 
   // MARK: Objects
 
-  /// Adds an inserted object with its values.
-  package mutating func addInserted(_ row: RowImage, _ large: LargeValues) throws {
-    guard let object = ids.object(row.reference) else { return }
-    guard level == .values else { return encoder.addInserted(entity: object.entity, key: object.key) }
+  private mutating func addInserted(_ change: ChangedRow, _ large: LargeValues) throws {
+    guard let object = ids.object(change.reference) else { return }
+    guard level == .values, let row = change.new else { return encoder.addInserted(entity: object.entity, key: object.key) }
     encoder.add(.insertedWithValues(object, try values(of: row, besides: SlotMask(), large)))
   }
 
-  /// Adds an inserted object without its values.
-  package mutating func addInserted(_ reference: ObjectReference) {
-    if let object = ids.object(reference) { encoder.addInserted(entity: object.entity, key: object.key) }
-  }
-
-  /// Adds an updated object with its values.
-  package mutating func addUpdated(_ row: RowImage, _ slots: SlotMask, previous: RowImage?, _ large: LargeValues) throws {
-    guard level == .values, let previous, let object = ids.object(row.reference) else { return addUpdated(row.reference, slots) }
-    let (entity, known) = (ids.model.entities[row.entityNumber], ids.slots(of: row.entityNumber))
+  private mutating func addUpdated(_ change: ChangedRow, _ large: LargeValues) throws {
+    let reference = change.reference
+    guard let object = ids.object(reference) else { return }
+    if change.isDerived { return addDerived(object, reference.entity) }
+    guard level == .values, let old = change.old, let new = change.new else {
+      return encoder.addUpdated(object, encodedProperties: list(of: change.slots, reference.entity))
+    }
+    let (entity, known) = (ids.model.entities[reference.entity], ids.slots(of: reference.entity))
     var changes: [HistoryChange] = []
-    for slot in slots.slots(below: row.slotCount) where known[slot] > 0 && !entity.slots[slot].isDerived {
+    for slot in change.slots.slots(below: new.slotCount) where known[slot] > 0 && !entity.slots[slot].isDerived {
+      let kind = entity.kinds[slot]
       changes.append(
-        HistoryChange(
-          property: known[slot], old: try value(previous, slot, entity.kinds[slot], large),
-          new: try value(row, slot, entity.kinds[slot], large)))
+        HistoryChange(property: known[slot], old: try value(old, slot, kind, large), new: try value(new, slot, kind, large)))
     }
     encoder.add(.updatedWithValues(object, changes))
   }
 
-  /// Adds an updated object without its values.
-  package mutating func addUpdated(_ reference: ObjectReference, _ slots: SlotMask) {
-    guard let object = ids.object(reference) else { return }
-    encoder.addUpdated(object, encodedProperties: list(of: slots, reference.entity))
-  }
-
-  /// Adds an updated object with changes that the caller has determined.
-  package mutating func addUpdated(_ reference: ObjectReference, _ changes: [HistoryChange]) {
-    if let object = ids.object(reference) { encoder.add(.updatedWithValues(object, changes)) }
-  }
-
-  package mutating func addDeleted(_ reference: ObjectReference, _ previous: RowImage?, _ large: LargeValues) throws {
-    guard let object = ids.object(reference) else { return }
-    guard let previous else { return encoder.add(.deleted(object, tombstone: [], others: nil)) }
-    let preserved = ids.preservedSlots(of: reference.entity)
-    let tombstone = try values(of: previous, in: preserved, large)
+  private mutating func addDeleted(_ change: ChangedRow, _ large: LargeValues) throws {
+    guard let object = ids.object(change.reference) else { return }
+    guard let row = change.old else { return encoder.add(.deleted(object, tombstone: [], others: nil)) }
+    let preserved = ids.preservedSlots(of: change.reference.entity)
     encoder.add(
-      .deleted(object, tombstone: tombstone, others: level == .values ? try values(of: previous, besides: preserved, large) : nil))
+      .deleted(
+        object, tombstone: try values(of: row, in: preserved, large),
+        others: level == .values ? try values(of: row, besides: preserved, large) : nil))
   }
 
   /// Adds an object of which only derived values were changed.
-  package mutating func addDerived(_ reference: ObjectReference) {
-    guard let object = ids.object(reference) else { return }
-    let (entity, known) = (ids.model.entities[reference.entity], ids.slots(of: reference.entity))
-    encoder.add(.derived(object, properties: entity.derivedSlots.slots(below: known.count).compactMap { known[$0] > 0 ? known[$0] : nil }))
+  private mutating func addDerived(_ object: HistoryObject, _ entity: Int) {
+    let (slots, known) = (ids.model.entities[entity].derivedSlots, ids.slots(of: entity))
+    encoder.add(.derived(object, properties: slots.slots(below: known.count).compactMap { known[$0] > 0 ? known[$0] : nil }))
   }
 
-  /// Adds a change of a relationship's members and their order.
-  package mutating func add(_ change: SaveChangesRequest.RelationshipChange) {
-    let id = ids.relationship(change.relationshipID)
-    guard id > 0, let source = ids.object(change.source) else { return }
-    // Membership that is stored in the members' to-one slots is recorded by their updates.
-    let relationship = ids.model.relationships[change.relationshipID]
-    if ids.model.inverse(of: relationship)?.isToMany ?? true {
-      let (added, removed) = (change.added.compactMap(ids.object), change.removed.compactMap(ids.object))
-      if !removed.isEmpty { encoder.add(.linked(relationship: id, isRemoval: true, source, members: removed)) }
-      if !added.isEmpty { encoder.add(.linked(relationship: id, isRemoval: false, source, members: added)) }
-    }
-    if let order = change.order {
-      encoder.add(.ordered(relationship: id, source, members: level == .values ? order.compactMap(ids.object) : nil))
-    }
+  private mutating func add(_ links: ChangedLinks) {
+    let id = ids.relationship(links.relationship.id)
+    guard id > 0, let source = ids.object(links.source) else { return }
+    let (added, removed) = (links.addedMembers.compactMap(ids.object), links.removedMembers.compactMap(ids.object))
+    if !removed.isEmpty { encoder.add(.linked(relationship: id, isRemoval: true, source, members: removed)) }
+    if !added.isEmpty { encoder.add(.linked(relationship: id, isRemoval: false, source, members: added)) }
   }
 
   /// Adds a change of the order of an object's members. Without values, only that the order has changed is recorded.
-  package mutating func add(_ order: OrderChange, of relationship: Int, _ source: ObjectReference) {
+  private mutating func add(_ order: OrderChange, of relationship: Int, _ source: ObjectReference) {
     let id = ids.relationship(relationship)
     guard id > 0, let object = ids.object(source) else { return }
     guard level == .values else { return encoder.add(.ordered(relationship: id, object, members: nil)) }
@@ -201,20 +154,32 @@ package struct HistoryRecorder {
     return result
   }
 
-  /// Returns the recorded value of a slot.
-  package func value(_ row: RowImage, _ slot: Int, _ large: LargeValues) throws -> HistoryValue {
-    try value(row, slot, ids.model.entities[row.entityNumber].kinds[slot], large)
-  }
-
   private func value(_ row: RowImage, _ slot: Int, _ kind: SlotKind, _ large: LargeValues) throws -> HistoryValue {
     if row.isNull(slot) { return .null }
     switch kind {
     case .int: return .int(row.int(slot))
     case .real: return .real(bits: row.real(slot).bitPattern)
     case .text: return .text(row.string(slot))
-    case .bytes: return try large(row, slot) ?? .bytes(Data(row.bytes(slot)))
+    case .bytes: return try large(row, slot) ?? .bytes(try row.data(slot))
     case .reference: return ids.object(row.reference(slot)).map { .reference($0) } ?? .null
     case .none: return .null
     }
+  }
+}
+
+extension ChangeNeeds {
+  /// Creates the needs of a history.
+  package convenience init(ofHistory ids: HistoryIDs, level: HistoryLevel) {
+    let model = ids.model
+    self.init(
+      entities: model.entities.map { entity in
+        var needs = OfEntity()
+        needs.isIncluded = ids.entity(entity.number) > 0
+        needs.includesOldRow = level == .values
+        needs.includesNewRow = level == .values
+        needs.includesDeletedRow = level == .values || !ids.preservedSlots(of: entity.number).isEmpty
+        return needs
+      },
+      relationships: model.relationships.map { ids.relationship($0.id) > 0 })
   }
 }

@@ -82,3 +82,9 @@ public struct PersistentHistoryTransaction: Sendable, Hashable, Identifiable {
     isWhole = entry.isWhole
   }
 }
+
+extension ObservedTransaction {
+  /// The kind of operation that makes the current changes. In ``ManagedObjectContext/performTransaction(_:)``, the requests of a
+  /// transaction can differ in it; the methods that end the transaction receive that of the last request.
+  public var kind: PersistentHistoryTransaction.Kind { .init(origin.kind) }
+}

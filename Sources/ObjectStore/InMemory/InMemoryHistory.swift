@@ -50,25 +50,22 @@ struct InMemoryHistory: Sendable {
   }
 }
 
-extension InMemoryRows {
-  /// Applies a save and records it in the history, if there is one.
-  mutating func save(
-    _ request: SaveChangesRequest, objectIDSpace space: ObjectIDSpace, _ authorship: HistoryAuthorship, isPart: Bool
-  ) throws -> SaveOutcome {
-    guard let history else { return try save(request, objectIDSpace: space) }
-    var recorder = HistoryRecorder(ids: history.ids, level: history.settings.level)
-    var previous: [ObjectReference: RowImage] = [:]
-    for deleted in request.deleted where recorder.needsPreviousRow(ofDeleted: deleted.reference.entity) {
-      previous[deleted.reference] = row(of: deleted.reference)
-    }
-    if recorder.needsPreviousRows {
-      for update in request.updated { previous[update.row.reference] = row(of: update.row.reference) }
-    }
-    var outcome = try save(request, objectIDSpace: space)
-    try recorder.add(request, previousRows: previous, large: largeValue)
-    recorder.add(outcome, of: request)
-    outcome.historyPosition = self.history?.add(recorder, authorship, isPart: isPart)
-    return outcome
+/// Records the changes of one request.
+final class InMemoryHistoryRecord: ChangeConsumer {
+  let needs: ChangeNeeds
+  private var recorder: HistoryRecorder
+
+  init(of history: InMemoryHistory) {
+    needs = ChangeNeeds(ofHistory: history.ids, level: history.settings.level)
+    recorder = HistoryRecorder(ids: history.ids, level: history.settings.level)
+  }
+
+  func receive(_ change: RowChange) throws { try recorder.add(change, large: largeValue) }
+
+  /// Returns the records and resets them.
+  func takeRecorder() -> HistoryRecorder {
+    defer { recorder = HistoryRecorder(ids: recorder.ids, level: recorder.level) }
+    return recorder
   }
 
   /// The minimum size in bytes of values that are recorded as digests if their attribute allows external storage, as in stores that keep
@@ -76,7 +73,7 @@ extension InMemoryRows {
   private static let largeSize = 128 << 10
 
   private func largeValue(_ row: RowImage, _ slot: Int) throws -> HistoryValue? {
-    let attribute = history?.ids.model.entities[row.entityNumber].slots[slot].attribute
+    let attribute = recorder.ids.model.entities[row.entityNumber].slots[slot].attribute
     guard attribute?.allowsExternalBinaryDataStorage == true else { return nil }
     let data = try row.data(slot)
     guard data.count >= Self.largeSize else { return nil }

@@ -142,10 +142,9 @@ struct InMemoryReader: ObjectResolver {
 // MARK: - Applying saves
 
 extension InMemoryRows {
-  /// Applies a save and computes derived attributes. If it throws, the caller must discard the rows.
+  /// Applies a save with its local derived values, and computes the other derived attributes. If it throws, the caller must discard the
+  /// rows.
   mutating func save(_ request: SaveChangesRequest, objectIDSpace space: ObjectIDSpace) throws -> SaveOutcome {
-    // Derived values that depend on the row alone come first, because uniqueness constraints may include them.
-    let request = model.derivations.isEmpty ? request : try request.withLocalValues(model, now: Date().timeIntervalSinceReferenceDate)
     try apply(request, objectIDSpace: space)
     var copy = self
     defer { self = copy }

@@ -18,7 +18,8 @@ public final class InMemoryStore: IncrementalStore {
   /// A running transaction, with the rows that its requests see.
   private final class Transaction {
     var rows: InMemoryRows
-    init(_ rows: InMemoryRows) { self.rows = rows }
+    let observation: TransactionObservation?
+    init(_ rows: InMemoryRows, _ observation: TransactionObservation?) { (self.rows, self.observation) = (rows, observation) }
   }
 
   /// The identification of this store's opening in the history.
@@ -31,6 +32,7 @@ public final class InMemoryStore: IncrementalStore {
     /// The next key by root entity number. Keys are not returned on rollback.
     var nextKeys: [Int: Int64] = [:]
     var rows: InMemoryRows { didSet { generation = nil } }
+    var observers: TransactionObservers?
     /// The generation of the current rows, if one is still referenced.
     weak var generation: InMemoryGeneration?
   }
@@ -78,17 +80,18 @@ public final class InMemoryStore: IncrementalStore {
     case .save(let request):
       try checkWritable(.save)
       var outcome = SaveOutcome()
-      try changeRows { rows in
-        outcome = try rows.save(request, objectIDSpace: scope.objectIDSpace, authorship(.save, scope), isPart: isInTransaction)
+      try changeRows { rows, observation in
+        outcome = try rows.save(request, .save, in: scope, opening: opening, observation: observation, isPart: isInTransaction)
       }
       return .saved(outcome)
     case .batchInsert, .batchUpdate, .batchDelete:
       try checkWritable(.batchRequest)
       var changes = BatchChanges()
-      try changeRows { rows in
+      try changeRows { rows, observation in
         let save = try InMemoryReader(rows: rows, objectIDSpace: scope.objectIDSpace).save(for: request)
         changes = BatchChanges(save)
-        changes.add(try rows.save(save, objectIDSpace: scope.objectIDSpace, authorship(.batch, scope), isPart: isInTransaction))
+        changes.add(
+          try rows.save(save, .batch, in: scope, opening: opening, observation: observation, isPart: isInTransaction))
       }
       return .batch(changes)
     }
@@ -162,10 +165,10 @@ public final class InMemoryStore: IncrementalStore {
   ///
   /// - Throws: Rethrows the error of the body; ``StoreError`` if the store is closed.
   public func performTransaction(_ body: () throws -> Void) throws {
-    try changeRows { rows in
+    try changeRows { rows, observation in
       // Earlier requests belong to another history transaction.
       if !isInTransaction { rows.history?.run = nil }
-      let transaction = Transaction(rows)
+      let transaction = Transaction(rows, observation)
       try transactions.run(transaction, body)
       rows = transaction.rows
     }
@@ -181,7 +184,8 @@ public final class InMemoryStore: IncrementalStore {
   /// - Throws: Never; other implementations may throw.
   public func close() throws {
     state.withLock { state in
-      state = State(rows: InMemoryRows(model: configuration.model, entityNumbers: configuration.entityNumbers))
+      state = State(
+        rows: InMemoryRows(model: configuration.model, entityNumbers: configuration.entityNumbers), observers: state.observers)
     }
   }
 
@@ -190,10 +194,6 @@ public final class InMemoryStore: IncrementalStore {
   }
 
   // MARK: History
-
-  private func authorship(_ kind: HistoryKind, _ scope: RequestScope) -> HistoryAuthorship {
-    HistoryAuthorship(scope.origin(of: kind), opening: opening, time: Date().timeIntervalSinceReferenceDate)
-  }
 
   /// Enables the history if the description requires it.
   private func beginHistory(_ rows: inout InMemoryRows) {
@@ -244,7 +244,7 @@ public final class InMemoryStore: IncrementalStore {
 
   func changeHistory(_ operation: StoreOperation, _ change: (inout InMemoryHistory) throws -> Void) throws {
     try checkWritable(operation)
-    try changeRows { rows in
+    try changeRows { rows, _ in
       guard var history = rows.history else { throw StoreError(.historyOff, operation: operation) }
       // Makes `history` the only reference, so that it is mutated in place.
       rows.history = nil
@@ -256,7 +256,7 @@ public final class InMemoryStore: IncrementalStore {
   /// Enables or disables the history.
   package func setHistory(_ settings: HistorySettings?) throws {
     try checkWritable(.switchHistory)
-    try changeRows { rows in
+    try changeRows { rows, _ in
       if settings == nil, let readers = rows.history?.consumers.keys.sorted(), !readers.isEmpty {
         throw StoreError(.historyStillRead(readers), operation: .switchHistory)
       }
@@ -264,16 +264,40 @@ public final class InMemoryStore: IncrementalStore {
     }
   }
 
-  /// Changes a copy of the rows and commits it if the closure succeeds.
-  private func changeRows(_ change: (inout InMemoryRows) throws -> Void) throws {
-    let transaction = transactions.current
-    if transaction == nil { writing.lock() }
-    defer { if transaction == nil { writing.unlock() } }
-    var rows = try visibleRows()
-    try change(&rows)
-    if let transaction { return transaction.rows = rows }
-    state.withLock { state in if state.identifier != nil { state.rows = rows } }
+  /// Changes a copy of the rows and commits it if the closure succeeds. Inside a transaction, the copy becomes part of it.
+  private func changeRows(_ change: (inout InMemoryRows, TransactionObservation?) throws -> Void) throws {
+    if let transaction = transactions.current {
+      let mark = transaction.observation?.mark()
+      do {
+        var rows = try visibleRows()
+        try change(&rows, transaction.observation)
+        transaction.rows = rows
+      } catch {
+        if let mark { transaction.observation?.undo(to: mark) }
+        throw error
+      }
+      return
+    }
+    writing.lock()
+    defer { writing.unlock() }
+    let observation = state.withLock { state in
+      state.identifier.flatMap { state.observers?.begin(storeIdentifier: $0, model: configuration.model) }
+    }
+    do {
+      var rows = try visibleRows()
+      try change(&rows, observation)
+      try observation?.willCommit()
+      state.withLock { state in if state.identifier != nil { state.rows = rows } }
+    } catch {
+      observation?.didRollBack()
+      throw error
+    }
+    observation?.didCommit()
   }
+}
+
+extension InMemoryStore: ChangeReportingStore {
+  package func setTransactionObservers(_ observers: TransactionObservers) { state.withLock { $0.observers = observers } }
 }
 
 /// A version of the rows, kept for readers.

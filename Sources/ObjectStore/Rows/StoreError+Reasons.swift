@@ -8,6 +8,10 @@ extension StoreError.Reason {
     return Self(.invalidRequest, "The model has no entity “\(name)”\(advice)\(advice.hasSuffix("?") ? "" : ".")", entity: name)
   }
 
+  package static func unknownObservedProperty(_ name: String) -> Self {
+    Self(.invalidRequest, "No entity of the model has a property “\(name)”.", property: name)
+  }
+
   package static func unknownConfiguration(_ name: String?) -> Self {
     Self(.invalidRequest, "The model has no configuration “\(name ?? "")”.")
   }
@@ -208,6 +212,9 @@ extension StoreError.Reason {
   }
 
   package static var noTransactions: Self { Self(.invalidRequest, "This store type cannot run several saves as one transaction.") }
+  package static var unobservableBatch: Self {
+    Self(.invalidRequest, "This store type has no transactions, so a transaction observer could not reject the batch request.")
+  }
   package static var noBatchRequest: Self { Self(.invalidRequest, "The request is not a batch request.") }
 
   package static func nothingToUpdate(entity: String) -> Self {

@@ -59,6 +59,7 @@ extension StoreOperation {
   /// The operation “save”.
   public static let save: Self = "save"
   package static let transaction: Self = "transaction"
+  package static let observe: Self = "observe transactions"
   /// The operation “batch request”.
   public static let batchRequest: Self = "batch request"
   package static let batchInsert: Self = "batch insert"

@@ -31,7 +31,7 @@ struct BatchDeleter {
     }
     var changes = BatchChanges(updated: updated, deleted: deleted)
     changes.links = try links(of: deleted)
-    if let record = batch.transaction.record { try recordDeletions(deleted, in: record) }
+    try reportDeletions(deleted)
     if !deleted.isEmpty { try deleteRows() }
     for index in toDelete { try batch.empty(.toDelete(index)) }
     for index in released { try batch.empty(.released(index)) }
@@ -164,7 +164,13 @@ struct BatchDeleter {
 
   /// Sets references from remaining rows to deleted rows to NULL, and increments the version of each of these rows by one.
   private mutating func releaseReferences() throws -> [ObjectReference] {
-    for release in schema.model.nullifiedRelationships {
+    var references = ReleasedReferences(batch)
+    let releases = schema.model.nullifiedRelationships
+    var counts: [Int: Int] = [:]
+    for release in releases where batch.transaction.changes != nil {
+      if case .column(let index, _) = schema.relationships[release.relationship.id] { counts[index, default: 0] += 1 }
+    }
+    for release in releases {
       let relationship = release.relationship
       guard case .column(let index, let column) = schema.relationships[relationship.id],
         let target = schema.tableIfStored(relationship.destinationEntity), toDelete.contains(target.index)
@@ -190,9 +196,10 @@ struct BatchDeleter {
       if let inverse = schema.model.inverse(of: relationship), case .inverse(let side) = schema.relationships[inverse.id] {
         order = side.order
       }
-      try batch.transaction.record?.recordReleased(column, of: table, where: condition, batch)
+      try references.add(column, of: table, where: condition, isOnly: counts[index] == 1)
       try batch.run(table.releasing(column, order: order, where: condition))
     }
+    try references.report()
     var updated: [ObjectReference] = []
     for index in released.sorted() {
       let table = schema.tables[index]
@@ -230,12 +237,20 @@ struct BatchDeleter {
     return .listed(changes)
   }
 
-  private func recordDeletions(_ deleted: [ObjectReference], in record: TransactionRecord) throws {
-    record.addReleased()
+  private func reportDeletions(_ deleted: [ObjectReference]) throws {
+    guard batch.transaction.changes != nil, !deleted.isEmpty else { return }
+    for relationship in schema.model.relationships {
+      // Links are reported for the relationship that comes first.
+      guard relationship.id <= schema.model.inverse(of: relationship)?.id ?? .max,
+        case .join(let side) = schema.relationships[relationship.id]
+      else { continue }
+      let (near, far) = (schema.tableIfStored(side.nearEntityNumber)?.index, schema.tableIfStored(side.farEntityNumber)?.index)
+      try batch.reportRemovedLinks(side, of: relationship, near: near.flatMap(batchTable), far: far.flatMap(batchTable))
+    }
     var byTable: [Int: [ObjectReference]] = [:]
     for reference in deleted { byTable[try schema.table(of: reference.entity).index, default: []].append(reference) }
     for (index, references) in byTable.sorted(by: { $0.key < $1.key }) {
-      try record.addDeleted(references, of: schema.tables[index], in: .toDelete(index), batch)
+      try batch.reportDeletions(of: references, of: schema.tables[index], in: .toDelete(index))
     }
   }
 

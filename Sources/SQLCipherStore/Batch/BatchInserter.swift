@@ -65,7 +65,7 @@ struct BatchInserter {
         try place(insertion.rows[position])
       }
       try executor.run()
-      if let record = batch.transaction.record { try record.recorder.add(executor.request, previousRows: [:], large: largeValues) }
+      try executor.report()
       // Only whole rows were written, including their local derived values.
       if !schema.derivations.isEmpty { batch.engine.marks.removeLocalMarks() }
       return BatchChanges(executor.request)
@@ -90,7 +90,7 @@ struct BatchInserter {
         try place(new)
         written.append(new)
         try executor.insertRow(position)
-        try batch.transaction.record?.recorder.addInserted(new, largeValues)
+        try batch.transaction.changes?.insert(new)
         known.insert(new.reference)
         changes.inserted.append(new.reference)
       case .skipped: break
@@ -131,7 +131,7 @@ struct BatchInserter {
     written.append(row)
     try withExtendedLifetime(writer) {
       try executor.run(plan, row, oldVersion: holder.version)
-      try batch.transaction.record?.recorder.addUpdated(row, slots, previous: holder, largeValues)
+      try batch.transaction.changes?.update(row.reference, slots, old: holder, new: row)
     }
     for side in orders where slots.contains(side.slot) {
       let place: Slot = try nextPosition(side, row).map { .int($0) } ?? .null
@@ -139,8 +139,6 @@ struct BatchInserter {
         table.positioning(side.order), [place, .int(row.key)])
     }
   }
-
-  private var largeValues: HistoryRecorder.LargeValues { TransactionRecord.largeValues(batch.transaction.reading, executor.externals) }
 
   // MARK: Orders
 

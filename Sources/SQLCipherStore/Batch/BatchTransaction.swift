@@ -115,7 +115,7 @@ extension StoreEngine {
     let transaction = try begin(.init(cancellation: scope.cancellation, objectIDSpace: scope.objectIDSpace))
     do {
       var changes = try transaction.withCancellation {
-        _ = try beginRecord(.batch, transaction, scope)
+        _ = try beginChanges(.batch, transaction, scope)
         return try body(BatchTransaction(engine: self, transaction: transaction))
       }
       try transaction.commit()

@@ -43,10 +43,11 @@ struct BatchUpdater {
     guard try select() > 0 else { return changes }
     let updated = try batch.references(updatedRows.references)
     changes.links = try changedLinks(of: updated)
-    // Record the update before any row changes.
-    try batch.transaction.record?.addUpdated(updated, by: plan, completing: completed(), of: table, in: updatedRows, batch)
+    // Before any row changes.
+    if batch.transaction.changes != nil {
+      try batch.reportUpdates(of: updated, by: plan, completing: completed(), of: table, in: updatedRows)
+    }
     let partners = try clearInverses(of: updated)
-    batch.transaction.record?.addReleased()
     try assignPositions()
     let unique = uniqueColumns()
     if !unique.isEmpty {
@@ -166,6 +167,7 @@ struct BatchUpdater {
   /// Clears the inverses of one-to-one relationships that are set to nil.
   private func clearInverses(of updated: [ObjectReference]) throws -> [ObjectReference] {
     var partners: [ObjectReference] = []
+    var released = ReleasedReferences(batch)
     for assignment in plan.assignments {
       guard let relationship = assignment.slot.relationship, let inverse = schema.model.inverse(of: relationship), !inverse.isToMany,
         case .column(let index, let column) = schema.relationships[inverse.id]
@@ -176,10 +178,11 @@ struct BatchUpdater {
       if !inverse.isOptional {
         throw BatchError(required: inverse, schema.model, found.map { space.objectID(of: $0) })
       }
-      try batch.transaction.record?.recordReleased(column, of: target, where: target.refers(by: column, to: updatedRows), batch)
+      try released.add(column, of: target, where: target.refers(by: column, to: updatedRows), isOnly: plan.assignments.count == 1)
       try batch.run(target.releasing(column, from: updatedRows, isUpdated: index == table.index))
       partners += found
     }
+    try released.report()
     guard !partners.isEmpty else { return [] }
     var seen = Set(updated)
     return partners.filter { seen.insert($0).inserted }

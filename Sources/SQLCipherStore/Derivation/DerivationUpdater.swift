@@ -130,6 +130,19 @@ struct DerivationUpdater {
 
   // MARK: Outcome
 
+  /// Reports the rows with new values that the request itself did not change.
+  func report(to changes: ChangeStream) throws {
+    if changed.isEmpty { return }
+    var own: Set<ObjectReference> = []
+    if let request = transaction.purpose.request {
+      own.formUnion(request.inserted.references)
+      own.formUnion(request.updated.lazy.map(\.row.reference))
+    }
+    for reference in changedReferences where !own.contains(reference) {
+      try changes.update(reference, schema.model.entities[reference.entity].derivedSlots, old: nil, new: nil, isDerived: true)
+    }
+  }
+
   var changedReferences: [ObjectReference] {
     changed.sorted { $0.key < $1.key }.flatMap { _, rows in
       rows.sorted { $0.key < $1.key }.map { ObjectReference(entity: $0.value, key: $0.key) }

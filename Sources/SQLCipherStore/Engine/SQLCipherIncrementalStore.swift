@@ -22,6 +22,8 @@ public final class SQLCipherIncrementalStore: IncrementalStore {
     var watch: RemoteCommitWatch?
     /// Records this process as a holder while the store is open.
     var holder: StoreHolder?
+    /// The observers of the store's transactions, set before it is opened.
+    var observers: TransactionObservers?
   }
   let state = Mutex(State())
 
@@ -60,6 +62,8 @@ public final class SQLCipherIncrementalStore: IncrementalStore {
     path = engine.path
     state.withLock { $0.engine = engine }
   }
+
+  var observers: TransactionObservers? { state.withLock { $0.observers } }
 
   func engine(_ operation: StoreOperation) throws -> StoreEngine {
     guard let engine = state.withLock({ $0.engine }) else {
@@ -228,7 +232,7 @@ public final class SQLCipherIncrementalStore: IncrementalStore {
   /// - Throws: ``StoreError`` if cleanup failed. The store is closed in any case.
   public func close() throws {
     let (engine, watch) = state.withLock { state in
-      defer { state = State(newStore: state.newStore) }
+      defer { state = State(newStore: state.newStore, observers: state.observers) }
       return (state.engine, state.watch)
     }
     // End the snapshots first; their locks would prevent the removal of files.
@@ -237,4 +241,8 @@ public final class SQLCipherIncrementalStore: IncrementalStore {
     engine?.externals?.removeWaiting()
     try? engine?.pool.close()
   }
+}
+
+extension SQLCipherIncrementalStore: ChangeReportingStore {
+  package func setTransactionObservers(_ observers: TransactionObservers) { state.withLock { $0.observers = observers } }
 }

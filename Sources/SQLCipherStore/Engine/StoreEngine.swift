@@ -32,7 +32,7 @@ final class StoreEngine: Sendable {
     path: String, pool: ConnectionPool?, statements: StoreStatements, trace: StatementTrace,
     marks: OutdatedDerivations = OutdatedDerivations(),
     watch: ModelChangeDetector? = nil, externals: ExternalStorage? = nil, history: StoreHistory = StoreHistory(),
-    retention: HistoryRetention = .unlimited
+    retention: HistoryRetention = .unlimited, observers: ObservedTransactions? = nil
   ) {
     self.path = path
     connections = pool
@@ -46,7 +46,8 @@ final class StoreEngine: Sendable {
     rows = StoreRows(statements: statements, trace: trace, path: path)
     keys = KeyAllocator(tableCount: schema.tables.count)
     var participants = Self.participants(
-      watch: watch, rows: rows, marks: marks, externals: externals, history: history, keys: keys, sizes: tableSizes)
+      watch: watch, rows: rows, marks: marks, observers: observers, externals: externals, history: history, keys: keys,
+      sizes: tableSizes)
     // The purge comes last: it writes in a separate transaction after the commit.
     if retention != .unlimited { participants.append(HistoryPurge(retention, history: history, trace: trace)) }
     self.participants = participants

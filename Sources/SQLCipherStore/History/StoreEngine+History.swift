@@ -34,18 +34,6 @@ extension StoreRecord {
 }
 
 extension StoreEngine {
-  /// Begins the record of what a request writes, or returns `nil` if the store keeps no history.
-  func beginRecord(_ kind: HistoryKind, _ transaction: WriteTransaction, _ scope: RequestScope) throws -> TransactionRecord? {
-    guard let recording = history.recording else { return nil }
-    let authorship = HistoryAuthorship(
-      scope.origin(of: kind), opening: history.opening,
-      time: transaction.purpose.now ?? Date().timeIntervalSinceReferenceDate)
-    let record = TransactionRecord(recording, authorship, history: history, rows: rows, request: transaction.purpose.request)
-    transaction.keep(record)
-    try record.readPreviousRows(transaction) { makeRowWriter(rowCapacity: $0) }
-    return record
-  }
-
   // MARK: Switching
 
   func setHistory(_ settings: HistorySettings?) throws {

@@ -10,6 +10,13 @@ final class StoreHistory: Sendable {
   struct Recording: Sendable {
     let settings: HistorySettings
     let ids: HistoryIDs
+    let needs: ChangeNeeds
+
+    init(settings: HistorySettings, ids: HistoryIDs) {
+      self.settings = settings
+      self.ids = ids
+      needs = ChangeNeeds(ofHistory: ids, level: settings.level)
+    }
   }
   private struct State {
     var recording: Recording?
@@ -58,7 +65,7 @@ extension StoreHistory: TransactionParticipant {
     if transaction.purpose.spansRequests, recording != nil { transaction.keep(HistoryTransactionState()) }
   }
 
-  func willCommit(_ transaction: WriteTransaction) throws { try transaction.record?.write(transaction) }
+  func willCommit(_ transaction: WriteTransaction) throws { try transaction.record?.finish() }
 
   func didCommit(_ transaction: WriteTransaction) {
     // The names of a nested transaction are not committed yet, so the next transaction looks them up.

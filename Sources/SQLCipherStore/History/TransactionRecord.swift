@@ -4,66 +4,56 @@ import ObjectStore
 import SQLCipherConnection
 
 /// The history records of one request, from its first statement to its commit. They are written in the request's transaction.
-final class TransactionRecord {
-  var recorder: HistoryRecorder
+final class TransactionRecord: ChangeConsumer {
+  let needs: ChangeNeeds
+  private var recorder: HistoryRecorder
   private let authorship: HistoryAuthorship
   private let history: StoreHistory
-  private let request: SaveChangesRequest?
+  private let rows: StoreRows
+  /// The transaction, which holds the record.
+  private unowned let transaction: WriteTransaction
+  /// The history transaction that the records belong to, once there are any.
+  private var run: OpenHistoryTransaction?
+  private var hasWritten = false
   /// The numbers of names that were inserted or looked up.
   private(set) var newNames: [String: Int64] = [:]
-  private var previousRows: [ObjectReference: RowImage] = [:]
-  private let rows: StoreRows
-  /// The references that a batch request clears, by row and slot.
-  var released: [ObjectReference: [(slot: Int, old: ObjectReference?)]] = [:]
+  /// The number of complete chunks that are kept until they are written.
+  private static let maximumChunkCount = 64
 
   init(
     _ recording: StoreHistory.Recording, _ authorship: HistoryAuthorship, history: StoreHistory, rows: StoreRows,
-    request: SaveChangesRequest?
+    in transaction: WriteTransaction
   ) {
+    needs = recording.needs
     recorder = HistoryRecorder(ids: recording.ids, level: recording.settings.level)
     self.authorship = authorship
     self.history = history
     self.rows = rows
-    self.request = request
+    self.transaction = transaction
+    run = transaction.kept(HistoryTransactionState.self)?.run
   }
 
-  // MARK: Saves
-
-  /// Reads the rows whose former values the history needs, before anything is written.
-  func readPreviousRows(_ transaction: WriteTransaction, into makeWriter: (Int) -> RowWriter) throws {
-    guard let request else { return }
-    var needed: [ObjectReference] = []
-    for deleted in request.deleted where recorder.needsPreviousRow(ofDeleted: deleted.reference.entity) { needed.append(deleted.reference) }
-    if recorder.needsPreviousRows { needed += request.updated.map(\.row.reference) }
-    if needed.isEmpty { return }
-    var keys: [Int: [Int64]] = [:]
-    for reference in needed { keys[try rows.schema.table(of: reference.entity).index, default: []].append(reference.key) }
-    let writer = makeWriter(needed.count)
-    for (index, keys) in keys.sorted(by: { $0.key < $1.key }) {
-      try rows.read(keys.sortedKeys()[...], of: rows.schema.tables[index], transaction.reading, into: writer)
-    }
-    for row in writer.finish() { previousRows[row.reference] = row }
+  func receive(_ change: RowChange) throws {
+    try recorder.add(change, large: largeValue)
+    if recorder.completeChunkCount >= Self.maximumChunkCount { try write(recorder.takeCompleteChunks()) }
   }
 
-  /// Records the changes of a save after its statements have run.
-  func add(_ transaction: WriteTransaction, numbers: ExternalNumbers?) throws {
-    guard let request else { return }
-    try recorder.add(request, previousRows: previousRows, large: Self.largeValues(transaction.reading, numbers))
-    previousRows = [:]
-  }
+  // MARK: Large values
 
-  /// Returns a closure that provides the history values of large values in files.
-  ///
-  /// - Parameter numbers: The numbers of the rows that the request wrote. Other rows contain their own.
-  static func largeValues(_ transaction: ReadTransaction, _ numbers: ExternalNumbers? = nil) -> HistoryRecorder.LargeValues {
-    { row, slot in
-      try largeValue(numbers?.id(of: row, slot) ?? (row.external(slot)?.content as? StoredLargeValue)?.id, transaction)
-    }
+  /// Returns the history value of a large value in a file, or of one that is about to be moved to a file.
+  private func largeValue(_ row: RowImage, _ slot: Int) throws -> HistoryValue? {
+    let reading = transaction.reading
+    if let number = transaction.kept(ExternalNumbers.self)?.id(of: row, slot) { return try Self.largeValue(number, reading) }
+    if let stored = row.external(slot)?.content as? StoredLargeValue { return try Self.largeValue(stored.id, reading) }
+    guard let threshold = transaction.files?.storage.threshold, row.bytes(slot).count >= threshold,
+      try rows.schema.table(of: row.entityNumber).column(entity: row.entityNumber, slot: slot)?.keepsExternals ?? false
+    else { return nil }
+    let data = try row.data(slot)
+    return .large(id: 0, size: Int64(data.count), digest: ContentDigest.sha256(data))
   }
 
   /// Returns the history value of a large value in a file.
-  static func largeValue(_ id: Int64?, _ transaction: ReadTransaction) throws -> HistoryValue? {
-    guard let id else { return nil }
+  private static func largeValue(_ id: Int64, _ transaction: ReadTransaction) throws -> HistoryValue {
     let statement = try transaction.connection.statement(.largeValue)
     defer { statement.reset() }
     try statement.bind(1, id)
@@ -83,9 +73,9 @@ final class TransactionRecord {
     let authorship = HistoryAuthorship(
       kind, author: author ?? scope?.transactionAuthor, context: scope?.contextName, opening: opening ?? HistoryOpening.make().text,
       time: Date().timeIntervalSinceReferenceDate)
-    let record = TransactionRecord(recording, authorship, history: StoreHistory(), rows: rows, request: nil)
+    let record = TransactionRecord(recording, authorship, history: StoreHistory(), rows: rows, in: transaction)
     record.recorder.addUnspecifiedChange(from: from, to: to)
-    try record.write(transaction)
+    try record.finish()
   }
 
   /// Records, if the store keeps a history, that a migration or an update of auxiliaries may have changed any data.
@@ -104,16 +94,18 @@ final class TransactionRecord {
     try writeUnspecifiedChange(.migration, recording, rows, transaction, from: older, to: schema.model.checksum, author: author)
   }
 
-  func write(_ transaction: WriteTransaction) throws {
-    recorder.add(transaction.outcome, of: request)
-    let chunks = recorder.takeChunks()
+  /// Writes the remaining records.
+  func finish() throws {
+    try write(recorder.takeChunks())
+    if hasWritten { transaction.outcome.historyPosition = run?.position }
+  }
+
+  private func write(_ chunks: [[UInt8]]) throws {
     if chunks.isEmpty { return }
+    hasWritten = true
     let connection = transaction.connection
-    let runs = transaction.kept(HistoryTransactionState.self)
-    var run = runs?.run
     let entries = HistoryRowBuilder.entries(chunks, authorship, behind: try Self.newest(connection), run: &run)
-    runs?.run = run
-    transaction.outcome.historyPosition = run?.position
+    transaction.kept(HistoryTransactionState.self)?.run = run
     let numbers = try (
       opening: number(of: authorship.opening, connection), author: authorship.author.map { try number(of: $0, connection) },
       context: authorship.context.map { try number(of: $0, connection) }

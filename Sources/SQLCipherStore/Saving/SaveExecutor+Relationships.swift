@@ -15,10 +15,11 @@ extension SaveExecutor {
         insertedOrders[OrderedMember(relationship: change.relationshipID, key: member.key)] = Int64(index + 1) * OrderKeys.gap
       }
       finishedOrders.insert(position)
+      reportOrder(order, at: position, kept: [])
     }
   }
 
-  func writeRelationships() throws {
+  mutating func writeRelationships() throws {
     guard !request.relationshipChanges.isEmpty else { return }
     // The number of new links of each relationship.
     var counts: [(relationship: Int, links: Int)] = []
@@ -39,7 +40,7 @@ extension SaveExecutor {
       try addLinks(of: relationship, links, changes)
     }
     for (position, change) in request.relationshipChanges.enumerated() where !finishedOrders.contains(position) {
-      if let order = change.order { try write(order, of: change) }
+      if let order = change.order { try write(order, of: change, at: position) }
     }
   }
 
@@ -104,28 +105,37 @@ extension SaveExecutor {
 
   // MARK: Orders
 
-  private func write(_ order: [ObjectReference], of change: SaveChangesRequest.RelationshipChange) throws {
+  private mutating func write(_ order: [ObjectReference], of change: SaveChangesRequest.RelationshipChange, at position: Int) throws {
     switch schema.relationships[change.relationshipID] {
     case .inverse(let side):
       guard side.order != nil else { return }
       try write(
         order, reading: try engine.statement(.positions(relationship: change.relationshipID), on: connection),
-        writing: try engine.statement(.positioning(relationship: change.relationshipID), on: connection), of: change.source, isJoin: false)
+        writing: try engine.statement(.positioning(relationship: change.relationshipID), on: connection), of: change.source, isJoin: false,
+        at: position)
     case .join(let side):
       guard side.isOrdered else { return }
       try write(
         order, reading: try engine.statement(.positions(side: side.number), on: connection),
-        writing: try engine.statement(.positioning(side: side.number), on: connection), of: change.source, isJoin: true)
+        writing: try engine.statement(.positioning(side: side.number), on: connection), of: change.source, isJoin: true, at: position)
     case .column, .none: return
     }
   }
 
   /// - Parameter isJoin: Whether the positions are stored in links, whose key includes the owner.
-  private func write(
-    _ order: [ObjectReference], reading read: Statement, writing update: Statement, of owner: ObjectReference, isJoin: Bool
+  private mutating func write(
+    _ order: [ObjectReference], reading read: Statement, writing update: Statement, of owner: ObjectReference, isJoin: Bool,
+    at place: Int
   ) throws {
     let present = try currentOrder(read, of: owner)
-    let keys = OrderKeys.assign(order.map { present[$0.key] ?? nil })
+    let current = order.map { present[$0.key] ?? nil }
+    let keys = OrderKeys.assign(current)
+    if changes != nil {
+      // A member that came from another owner still has its position there.
+      let arrived = arrivedMembers(of: request.relationshipChanges[place].relationshipID)
+      let known = arrived.isEmpty ? current : zip(order, current).map { arrived.contains($0) ? nil : $1 }
+      reportOrder(order, at: place, kept: OrderChange.longestAscending(known))
+    }
     for (position, member) in order.enumerated() where present[member.key] ?? nil != keys[position] {
       try update.bind(1, keys[position])
       try update.bind(2, member.key)
@@ -133,6 +143,19 @@ extension SaveExecutor {
       engine.trace.record(update)
       try update.run()
     }
+  }
+
+  private mutating func reportOrder(_ order: [ObjectReference], at position: Int, kept: [Int]) {
+    guard let changes, changes.needs.relationships[request.relationshipChanges[position].relationshipID] else { return }
+    orderChanges[position] = OrderChange(to: order, kept: kept)
+  }
+
+  /// Returns the members that the save moves to other owners by their to-one relationships.
+  private func arrivedMembers(of relationship: Int) -> Set<ObjectReference> {
+    guard let inverse = schema.model.inverse(of: schema.model.relationships[relationship]), !inverse.isToMany else { return [] }
+    let sources = schema.model.entities[inverse.sourceEntity].subtree
+    return Set(
+      request.updated.lazy.filter { sources.contains($0.row.entityNumber) && $0.changedSlots.contains(inverse.index) }.map(\.row.reference))
   }
 
   private func currentOrder(_ statement: Statement, of owner: ObjectReference) throws -> [Int64: Int64?] {
@@ -183,7 +206,7 @@ enum OrderKeys {
   /// - Parameter current: The members' present keys in the new order; `nil` for a new member.
   /// - Complexity: O(*n* log *n*), where *n* is the number of members.
   static func assign(_ current: [Int64?]) -> [Int64] {
-    let kept = longestAscending(current)
+    let kept = OrderChange.longestAscending(current)
     var keys: [Int64] = []
     keys.reserveCapacity(current.count)
     var previous: Int64?
@@ -217,26 +240,4 @@ enum OrderKeys {
   }
 
   private static func fresh(_ count: Int) -> [Int64] { (0..<count).map { Int64($0 + 1) * gap } }
-
-  private static func longestAscending(_ keys: [Int64?]) -> [Int] {
-    var tails: [Int] = []
-    var previous = [Int](repeating: -1, count: keys.count)
-    for (index, key) in keys.enumerated() {
-      guard let key else { continue }
-      var (low, high) = (0, tails.count)
-      while low < high {
-        let middle = (low + high) / 2
-        if keys[tails[middle]] ?? .max < key { low = middle + 1 } else { high = middle }
-      }
-      if low > 0 { previous[index] = tails[low - 1] }
-      if low == tails.count { tails.append(index) } else { tails[low] = index }
-    }
-    var result: [Int] = []
-    var index = tails.last ?? -1
-    while index >= 0 {
-      result.append(index)
-      index = previous[index]
-    }
-    return result.reversed()
-  }
 }

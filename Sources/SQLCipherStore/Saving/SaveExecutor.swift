@@ -25,6 +25,12 @@ struct SaveExecutor {
 
   /// The numbers of the values in files.
   let externals: ExternalNumbers?
+  /// The consumers of the changes, or `nil` if there are none.
+  let changes: ChangeStream?
+  /// The links that are removed with deleted rows, if they are reported.
+  private var removedLinks: RemovedLinks?
+  /// The changes of orders, by position in the request's relationship changes, if they are reported.
+  var orderChanges: [Int: OrderChange] = [:]
 
   struct OrderedMember: Hashable {
     let relationship: Int
@@ -36,9 +42,19 @@ struct SaveExecutor {
     self.transaction = transaction
     files = engine.externals == nil ? nil : transaction.files
     externals = files == nil ? nil : ExternalNumbers()
+    changes = transaction.changes
+    // The history refers to values in files by their numbers.
+    if changes != nil, let externals { transaction.keep(externals) }
     self.request = request
     inserted = request.inserted
     self.space = space
+  }
+
+  /// Reports the changes of the save to the consumers, after it was written.
+  ///
+  /// - Parameter oldRows: The former rows that the consumers need.
+  func report(oldRows: [ObjectReference: RowImage] = [:]) throws {
+    try changes?.save(request, oldRows: oldRows, removedLinks: removedLinks?.links ?? []) { orderChanges[$0] }
   }
 
   mutating func run() throws {
@@ -78,8 +94,9 @@ struct SaveExecutor {
     let version: Int64
   }
 
-  private func deleteRows() throws {
+  private mutating func deleteRows() throws {
     guard !request.deleted.isEmpty else { return }
+    removedLinks = changes.map { RemovedLinks($0, of: request) }
     var groups: [DeletionGroup: [Int64]] = [:]
     var byEntity: [Int: [Int64]] = [:]
     for item in request.deleted {
@@ -88,7 +105,7 @@ struct SaveExecutor {
       byEntity[item.reference.entity, default: []].append(item.reference.key)
     }
     for (entity, keys) in byEntity.sorted(by: { $0.key < $1.key }) {
-      for side in schema.joinSides[entity] { try deleteLinks(side, of: keys.sortedKeys()) }
+      for side in schema.joinSides[entity] { try deleteLinks(side, of: keys.sortedKeys(), entity) }
     }
     for (group, keys) in groups.sorted(by: { ($0.key.table, $0.key.version) < ($1.key.table, $1.key.version) }) {
       try KeyListSize.forEachChunk(of: keys.sortedKeys()[...]) { chunk, size in
@@ -104,12 +121,28 @@ struct SaveExecutor {
     }
   }
 
-  private func deleteLinks(_ side: JoinSide, of keys: [Int64]) throws {
+  private mutating func deleteLinks(_ side: JoinSide, of keys: [Int64], _ entity: Int) throws {
     try KeyListSize.forEachChunk(of: keys[...]) { chunk, size in
+      try findLinks(side, of: chunk, size, entity)
       let statement = try engine.statement(.deletion(side: side.number, size), on: connection)
       try size.bind(chunk, to: statement)
       engine.trace.record(statement)
       try statement.run()
+    }
+  }
+
+  /// Reads the links that are about to be removed with rows of an entity.
+  private mutating func findLinks(_ side: JoinSide, of keys: ArraySlice<Int64>, _ size: KeyListSize, _ entity: Int) throws {
+    let relationship = schema.model.relationships[side.relationshipID]
+    guard let changes, changes.needsLinks(of: relationship) else { return }
+    let statement = try engine.statement(.members(side: side.number, size), on: connection)
+    defer { statement.reset() }
+    try size.bind(keys, to: statement)
+    engine.trace.record(statement)
+    while try statement.step() {
+      guard let member = side.farObject(of: statement, key: 1, entity: 2) else { continue }
+      let object = ObjectReference(entity: entity, key: statement.int64(0))
+      if side.isReversed { removedLinks?.add(relationship, member, object) } else { removedLinks?.add(relationship, object, member) }
     }
   }
 

@@ -18,11 +18,12 @@ extension StoreEngine {
     let request = schema.derivations.isEmpty ? request : try request.withLocalValues(schema.model, now: now)
     let transaction = try begin(.init(request: request, cancellation: scope.cancellation, now: now, objectIDSpace: scope.objectIDSpace))
     do {
-      var executor = SaveExecutor(engine: self, transaction: transaction, request: request, space: scope.objectIDSpace)
       try transaction.withCancellation {
-        let record = try beginRecord(.save, transaction, scope)
+        let changes = try beginChanges(.save, transaction, scope)
+        let oldRows = try changes.map { try readOldRows(of: request, for: $0, transaction) } ?? [:]
+        var executor = SaveExecutor(engine: self, transaction: transaction, request: request, space: scope.objectIDSpace)
         try executor.run()
-        try record?.add(transaction, numbers: executor.externals)
+        try executor.report(oldRows: oldRows)
       }
       // The commit runs the participants.
       try transaction.commit()

@@ -6,15 +6,16 @@ import SQLCipherConnection
 extension StoreEngine {
   /// Returns the participants in the order in which they are notified. Those that the store does not need are left out.
   static func participants(
-    watch: ModelChangeDetector?, rows: StoreRows, marks: OutdatedDerivations, externals: ExternalStorage?, history: StoreHistory,
-    keys: KeyAllocator,
-    sizes: TableSizes
+    watch: ModelChangeDetector?, rows: StoreRows, marks: OutdatedDerivations, observers: ObservedTransactions?,
+    externals: ExternalStorage?, history: StoreHistory, keys: KeyAllocator, sizes: TableSizes
   ) -> [any TransactionParticipant] {
     var list: [any TransactionParticipant] = []
     // First, so that a transaction fails before other participants read or write if the file's model has changed.
     if let watch { list.append(watch) }
     // Derives values from the results of the statements, so it precedes the participants that read what was written.
     if !rows.schema.derivations.isEmpty { list.append(DerivedValues(rows: rows, marks: marks)) }
+    // Can reject the transaction, so it precedes the participants that prepare the commit.
+    if let observers { list.append(observers) }
     // Last of those that write rows: makes files durable, and removes unreferenced files from the table.
     if let externals, !externals.isJoined { list.append(LargeValues(storage: externals)) }
     // Records the final state of the rows.
@@ -49,6 +50,7 @@ final class DerivedValues: TransactionParticipant {
       var updater = DerivationUpdater(
         rows: rows, marks: marks, transaction: transaction, now: transaction.purpose.now ?? Date().timeIntervalSinceReferenceDate)
       try updater.run()
+      if let changes = transaction.changes { try updater.report(to: changes) }
       transaction.outcome = try transaction.purpose.request.map(updater.outcome) ?? SaveOutcome(outdated: updater.changedReferences)
     }
   }

@@ -28,15 +28,22 @@ extension EntityTable {
       + " FROM \(batch.source) AS b CROSS JOIN \(name) AS t ON t.\(key) = b.k WHERE t.\(column.name) IS NOT NULL"
   }
 
-  /// Selects the references of the rows that meet a condition, with the same columns as ``destinations(by:in:)``.
-  func destinations(by column: TableColumn, where condition: String) -> String {
-    "SELECT \(reference(alias: name)), \(name).\(column.name)\(column.entityColumn.map { ", \(name).\($0)" } ?? "") FROM \(name) WHERE \(condition)"
-  }
-
   /// Selects the rows in a batch table, followed by the first `valueCount` computed values of each.
   func rows(in batch: BatchTable, valueCount: Int = 0) -> String {
     let values = (0..<valueCount).map { ", b.v\($0)" }.joined()
     return "SELECT \(readColumns(alias: "t"))\(values) FROM \(batch.source) AS b CROSS JOIN \(name) AS t ON t.\(key) = b.k"
+  }
+
+  /// Selects the rows that meet a condition with the table's name.
+  func rows(where condition: String) -> String { "SELECT \(readColumns(alias: name)) FROM \(name) WHERE \(condition)" }
+
+  /// Selects the members of owners whose keys are in a range, in the order of each one's members: the owner's key and entity, the member's
+  /// key and entity. An entity that is not stored is NULL.
+  func members(by column: TableColumn, order: String) -> String {
+    var entity = "NULL"
+    if case .stored(let offset, _) = column.destination, let name = column.entityColumn { entity = "t.\(name) + \(offset)" }
+    return "SELECT t.\(column.name), \(entity), \(reference(alias: "t")) FROM \(name) AS t WHERE t.\(column.name) BETWEEN ? AND ?"
+      + " ORDER BY t.\(column.name), t.\(order), t.\(key)"
   }
 
   /// Selects a row if any row meets a condition.

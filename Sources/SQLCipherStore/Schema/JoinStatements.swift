@@ -86,96 +86,38 @@ extension JoinSide {
     return number
   }
 
+  /// Returns the far object of a link in a statement's columns, or `nil` if the link is invalid.
+  ///
+  /// - Parameters:
+  ///   - key: The column of the far object's key.
+  ///   - entity: The column of its entity, if that is stored.
+  func farObject(of statement: Statement, key: Int32, entity: Int32) -> ObjectReference? {
+    Self.object(of: statement, farNumbering, key: key, entity: entity)
+  }
+
+  /// Returns the near object of a link in a statement's columns, or `nil` if the link is invalid.
+  func nearObject(of statement: Statement, key: Int32, entity: Int32) -> ObjectReference? {
+    Self.object(of: statement, nearNumbering, key: key, entity: entity)
+  }
+
+  private static func object(of statement: Statement, _ numbering: EntityEncoding, key: Int32, entity: Int32) -> ObjectReference? {
+    let key = statement.int64(key)
+    guard RowKey.isKey(key) else { return nil }
+    switch numbering {
+    case .fixed(let number): return ObjectReference(entity: number, key: key)
+    case .stored(let offset, let numbers):
+      let number = statement.int(entity) &+ offset
+      return numbers.contains(number) ? ObjectReference(entity: number, key: key) : nil
+    case .none: return nil
+    }
+  }
+
   /// Binds the positions of a link to the placeholders after a number, as ``JoinStatement/positionedInsertion(side:)`` expects them.
   func bindPositions(near nearPosition: Int64?, far farPosition: Int64?, to statement: Statement, after number: Int32) throws {
     var number = number
     for (column, place) in [(nearOrder, nearPosition), (farOrder, farPosition)] where column != nil {
       number += 1
       if let place { try statement.bind(number, place) } else { try statement.bindNull(number) }
-    }
-  }
-}
-
-// MARK: - Statement numbers
-
-/// A cached statement on a join table. ``StatementNumbers`` maps the case and the number of the side to a statement number.
-enum JoinStatement: Hashable, Sendable {
-  /// Selects the far objects of near ones.
-  case members(side: Int, KeyListSize)
-  /// Deletes all links of near objects.
-  case deletion(side: Int, KeyListSize)
-  /// Inserts links, unless they exist.
-  case insertion(side: Int, LinkInsertionSize)
-  /// Inserts a link with its positions in orders.
-  case positionedInsertion(side: Int)
-  /// Deletes one link.
-  case removal(side: Int)
-  /// Inserts the missing opposite directions of links.
-  case completion(side: Int)
-  /// Selects the positions of the far objects of one near object.
-  case positions(side: Int)
-  /// Updates the position of one far object of a near object.
-  case positioning(side: Int)
-
-  /// The first offset of each case, after those of the preceding case.
-  private enum First {
-    static var members: Int { 0 }
-    static var deletion: Int { members + KeyListSize.count }
-    static var insertion: Int { deletion + KeyListSize.count }
-    static var positionedInsertion: Int { insertion + LinkInsertionSize.count }
-    static var removal: Int { positionedInsertion + 1 }
-    static var completion: Int { removal + 1 }
-    static var positions: Int { completion + 1 }
-    static var positioning: Int { positions + 1 }
-    static var end: Int { positioning + 1 }
-  }
-
-  @inline(__always) static var countOfSide: Int { First.end }
-
-  /// The side, and the statement's offset among those of the side.
-  @inline(__always) var place: (side: Int, offset: Int) {
-    switch self {
-    case .members(let side, let size): (side, First.members + size.position)
-    case .deletion(let side, let size): (side, First.deletion + size.position)
-    case .insertion(let side, let size): (side, First.insertion + size.rawValue)
-    case .positionedInsertion(let side): (side, First.positionedInsertion)
-    case .removal(let side): (side, First.removal)
-    case .completion(let side): (side, First.completion)
-    case .positions(let side): (side, First.positions)
-    case .positioning(let side): (side, First.positioning)
-    }
-  }
-
-  /// Returns all statements of a schema, including those that its tables cannot use.
-  static func all(of schema: StoreSchema) -> [JoinStatement] {
-    (0..<(schema.layout.joinTables.count * JoinSide.countOfTable)).flatMap { side -> [JoinStatement] in
-      KeyListSize.allCases.map { .members(side: side, $0) } + KeyListSize.allCases.map { .deletion(side: side, $0) }
-        + LinkInsertionSize.allCases.map { .insertion(side: side, $0) }
-        + [
-          .positionedInsertion(side: side), .removal(side: side), .completion(side: side), .positions(side: side), .positioning(side: side),
-        ]
-    }
-  }
-}
-
-/// The number of links that one statement inserts.
-enum LinkInsertionSize: Int, CaseIterable, Sendable {
-  case most, many, few, one
-
-  /// The number of cases: the statement numbers of a statement that is cached in every size.
-  @inline(__always) static var count: Int { LinkInsertionSize.one.rawValue + 1 }
-
-  /// Creates the greatest size that does not exceed a number of links.
-  init(for count: Int) {
-    self = Self.most.linkCount <= count ? .most : Self.many.linkCount <= count ? .many : Self.few.linkCount <= count ? .few : .one
-  }
-
-  var linkCount: Int {
-    switch self {
-    case .most: 100
-    case .many: 20
-    case .few: 4
-    case .one: 1
     }
   }
 }
@@ -280,6 +222,28 @@ extension JoinSide {
   /// A condition that the near object to which a table's column refers is linked to the table's row.
   func leads(to other: EntityTable, from column: TableColumn) -> String {
     "EXISTS (SELECT 1 FROM \(table) AS s WHERE s.\(near) = \(other.name).\(column.name) AND s.\(far) = \(other.name).\(other.key))"
+  }
+
+  /// Selects the links with an object in a batch table, each once and ordered by near object: its key and entity, the far object's key and
+  /// entity. Entities that are not stored are NULL. Returns `nil` if there is no batch table.
+  func links(withNearIn nearBatch: BatchTable?, orFarIn farBatch: BatchTable?) -> String? {
+    let conditions = [nearBatch.map { "s.\(near) IN \($0.keys)" }, farBatch.map { "s.\(far) IN \($0.keys)" }].compactMap { $0 }
+    if conditions.isEmpty { return nil }
+    let columns = ["s.\(near)", nearEntity.map { "s.\($0)" } ?? "NULL", "s.\(far)", farEntity.map { "s.\($0)" } ?? "NULL"]
+    return "SELECT \(columns.joined(separator: ", ")) FROM \(table) AS s WHERE (\(conditions.joined(separator: " OR ")))"
+      + (isSymmetric ? " AND s.\(near) <= s.\(far)" : "") + " ORDER BY s.\(near)"
+  }
+
+  /// Selects the links of near objects whose keys are in a range, in the order of each one's far objects: the near object's key and entity,
+  /// the far object's key and entity. Entities that are not stored are NULL.
+  var orderedLinks: String {
+    let columns = ["s.\(near)", entityNumber("s", nearEntity, nearNumbering), "s.\(far)", entityNumber("s", farEntity, farNumbering)]
+    return "SELECT \(columns.joined(separator: ", ")) FROM \(table) AS s WHERE s.\(near) BETWEEN ? AND ? ORDER BY "
+      + (["s.\(near)"] + farOrder("s")).joined(separator: ", ")
+  }
+
+  private func entityNumber(_ alias: String, _ column: String?, _ numbering: EntityEncoding) -> String {
+    if case .stored(let offset, _) = numbering, let column { "\(alias).\(column) + \(offset)" } else { "NULL" }
   }
 
   /// Deletes the links of the near objects in a batch table.

@@ -18,11 +18,6 @@ extension ObjectIDSpace {
   func key(of id: ManagedObjectID) -> Int64 {
     id.isTemporaryID || (id.space != number && id.storeIdentifier != storeIdentifier) ? 0 : id.key
   }
-
-  /// Returns the ID of the referenced object.
-  func objectID(of reference: ObjectReference) -> ManagedObjectID {
-    ManagedObjectID(space: number, entityNumber: UInt32(reference.entity), key: reference.key)
-  }
 }
 
 // MARK: - Sorting keys

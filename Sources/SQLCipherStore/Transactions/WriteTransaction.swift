@@ -88,7 +88,9 @@ final class WriteTransaction {
   ) throws -> WriteTransaction {
     try outer.checkIsActive()
     try outer.connection.beginSavepoint()
-    return WriteTransaction(outer.connection, participants, purpose, outer: outer)
+    let transaction = WriteTransaction(outer.connection, participants, purpose, outer: outer)
+    for participant in participants { participant.didBeginPart(transaction) }
+    return transaction
   }
 
   /// Returns a transaction that others end, with state of its own: a step of a migration, whose requests are nested transactions.
@@ -126,6 +128,9 @@ final class WriteTransaction {
     for state in states { if let state = state as? State { return state } }
     return outer?.kept()
   }
+
+  /// The stream of the changes of the current request, or `nil` if nothing consumes them.
+  var changes: ChangeStream? { kept() }
 
   /// Runs `body`. After cancellation of the transaction, its statements end with an error.
   func withCancellation<Result>(_ body: () throws -> Result) rethrows -> Result {
@@ -175,6 +180,8 @@ final class WriteTransaction {
 protocol TransactionParticipant: AnyObject, Sendable {
   /// Called when the write lock is held and nothing has been read yet. Not called for nested transactions.
   func didBegin(_ transaction: WriteTransaction) throws
+  /// Called when a nested transaction begins.
+  func didBeginPart(_ transaction: WriteTransaction)
   /// Called when all statements of the transaction, or nested transaction, have run. An error rolls it back.
   func willCommit(_ transaction: WriteTransaction) throws
   /// Called after the commit. The transaction still has its connection.
@@ -185,6 +192,7 @@ protocol TransactionParticipant: AnyObject, Sendable {
 
 extension TransactionParticipant {
   func didBegin(_ transaction: WriteTransaction) throws {}
+  func didBeginPart(_ transaction: WriteTransaction) {}
   func willCommit(_ transaction: WriteTransaction) throws {}
   func didCommit(_ transaction: WriteTransaction) {}
   func didRollBack(_ transaction: WriteTransaction) {}

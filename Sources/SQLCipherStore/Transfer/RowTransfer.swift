@@ -48,6 +48,7 @@ package struct RowTransfer {
   private let store: PersistentStore
   private let engine: StoreEngine
   private let scope: RequestScope
+  private let orders = TransferredOrders()
 
   /// Prepares to write to an open store.
   ///
@@ -75,9 +76,7 @@ package struct RowTransfer {
       try StoreError.mapping {
         try engine.write { transaction in
           try SchemaAuxiliaries(schema: engine.schema).update(transaction)
-          guard let recording = engine.history.recording else { return }
-          try TransactionRecord.writeUnspecifiedChange(
-            .transfer, recording, engine.rows, transaction, scope: scope, opening: engine.history.opening)
+          if let changes = try engine.beginChanges(.transfer, transaction, scope) { try orders.report(to: changes, engine, transaction) }
         }
       }
     }
@@ -88,7 +87,9 @@ package struct RowTransfer {
   /// - Returns: The offset to add to each key of the other store.
   package func reserveKeys(upTo maximum: Int64, rootEntity: Int) throws -> Int64 {
     let table = try engine.schema.table(of: rootEntity)
-    return try StoreError.mapping { try engine.reserveKeys(upTo: maximum, for: table) }
+    let offset = try StoreError.mapping { try engine.reserveKeys(upTo: maximum, for: table) }
+    orders.add(table.index, offset + 1...offset + max(maximum, 1))
+    return offset
   }
 
   /// Inserts rows with their keys, versions and references.
@@ -99,11 +100,13 @@ package struct RowTransfer {
     if !store.incrementalStore.acceptsExternalData { request = try request.withBytesInRows(engine.schema.model) }
     try StoreError.mapping {
       try engine.writeExplained(.import) { [request] transaction in
+        _ = try engine.beginChanges(.transfer, transaction, scope)
         var executor = SaveExecutor(engine: engine, transaction: transaction, request: request, space: scope.objectIDSpace)
         for place in places {
           executor.insertedOrders[SaveExecutor.OrderedMember(relationship: place.relationship, key: place.key)] = place.place
         }
         try executor.run()
+        try executor.report()
       }
     }
     store.publish {
@@ -124,13 +127,16 @@ package struct RowTransfer {
     let count = try StoreError.mapping {
       try engine.writeExplained(.import) { transaction in
         let connection = transaction.connection
+        let changes = try engine.beginChanges(.transfer, transaction, scope)
         let statement = try engine.statement(.positionedInsertion(side: side.number), on: connection)
         var count = 0
         for link in links {
           let index = try side.bind(link.near, link.far, to: statement, after: 0)
           try side.bindPositions(near: link.nearPosition, far: link.farPosition, to: statement, after: index)
           try statement.run()
-          count += connection.changes
+          guard connection.changes > 0 else { continue }
+          count += 1
+          try changes?.link(relationship, link.near, link.far)
         }
         return count
       }

@@ -27,7 +27,7 @@ extension StoreSpecification {
       LiveResultsSpecification.self, UndoSpecification.self, RandomUndoSpecification.self,
       SnapshotSpecification.self, DeletedMemberSpecification.self, DeletedDestinationSpecification.self, RequestBoundsSpecification.self,
       SpecialNumberSpecification.self,
-      DoublesInDecimalsSpecification.self, DeletedOwnerSpecification.self,
+      DoublesInDecimalsSpecification.self, DeletedOwnerSpecification.self, TransactionObserverSpecification.self,
     ]
   }
 }

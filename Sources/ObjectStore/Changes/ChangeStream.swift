@@ -1,0 +1,245 @@
+package import ObjectModel
+
+/// What the consumers of a ``ChangeStream`` need. A store reads and reports only that.
+package final class ChangeNeeds: Sendable {
+  /// What is needed of an entity's objects.
+  package struct OfEntity: Sendable {
+    /// Whether changes of objects are reported at all.
+    package var isIncluded = false
+    /// The slots whose updates are reported, or nil for all.
+    package var slots: SlotMask?
+    /// Whether an update includes the old row, and an insertion or update the new one.
+    package var includesOldRow = false
+    package var includesNewRow = false
+    /// Whether a deletion includes the deleted row.
+    package var includesDeletedRow = false
+
+    package init() {}
+
+    fileprivate mutating func formUnion(_ other: OfEntity) {
+      guard other.isIncluded else { return }
+      if !isIncluded { slots = other.slots } else if let theirs = other.slots { slots?.formUnion(theirs) } else { slots = nil }
+      isIncluded = true
+      includesOldRow = includesOldRow || other.includesOldRow
+      includesNewRow = includesNewRow || other.includesNewRow
+      includesDeletedRow = includesDeletedRow || other.includesDeletedRow
+    }
+
+    /// Returns whether an update of slots is reported.
+    package func includes(_ changed: SlotMask) -> Bool { isIncluded && (slots.map { $0.intersects(changed) } ?? true) }
+  }
+
+  /// The needs by entity number.
+  package let entities: [OfEntity]
+  /// Whether changes of the members and the order of a to-many relationship are reported, by relationship number.
+  package let relationships: [Bool]
+
+  package init(entities: [OfEntity], relationships: [Bool]) { (self.entities, self.relationships) = (entities, relationships) }
+
+  /// Returns needs that cover both.
+  package func union(_ other: ChangeNeeds) -> ChangeNeeds {
+    var entities = entities
+    for number in entities.indices { entities[number].formUnion(other.entities[number]) }
+    return ChangeNeeds(entities: entities, relationships: zip(relationships, other.relationships).map { $0 || $1 })
+  }
+
+  @inline(__always) package subscript(entity: Int) -> OfEntity { entities[entity] }
+}
+
+/// A consumer of a store's changes inside the write transaction. It may write to tables of its own.
+package protocol ChangeConsumer: AnyObject {
+  /// What the consumer needs, constant for a request.
+  var needs: ChangeNeeds { get }
+  /// Called for each change that the needs of any consumer include, in the order of the changes. An error ends the request.
+  func receive(_ change: RowChange) throws
+}
+
+/// The changes of one request, passed to the consumers while the request runs. There is no stream without a consumer.
+package final class ChangeStream {
+  /// The needs of all consumers.
+  package let needs: ChangeNeeds
+  /// The ID space of the reported objects.
+  package let space: ObjectIDSpace
+  package var model: CompiledModel { space.model }
+  private let consumers: [any ChangeConsumer]
+
+  /// Creates a stream, or returns nil if there are no consumers.
+  package init?(_ consumers: [any ChangeConsumer], in space: ObjectIDSpace) {
+    guard var needs = consumers.first?.needs else { return nil }
+    for consumer in consumers.dropFirst() { needs = needs.union(consumer.needs) }
+    self.needs = needs
+    self.consumers = consumers
+    self.space = space
+  }
+
+  /// Passes a change to the consumers.
+  package func report(_ change: RowChange) throws {
+    for consumer in consumers { try consumer.receive(change) }
+  }
+
+  // MARK: Changes
+
+  /// Reports an inserted row.
+  package func insert(_ row: RowImage) throws { try insert(row.reference, row) }
+
+  /// Reports an inserted row, which is given if it is known.
+  package func insert(_ reference: ObjectReference, _ row: RowImage?) throws {
+    guard needs[reference.entity].isIncluded else { return }
+    try report(.insert(ChangedRow(reference, new: row, in: space)))
+  }
+
+  /// Reports an updated row.
+  ///
+  /// - Parameters:
+  ///   - old: The former row, if it is needed.
+  ///   - new: The new row, if it is known.
+  package func update(_ reference: ObjectReference, _ slots: SlotMask, old: RowImage?, new: RowImage?, isDerived: Bool = false) throws {
+    guard needs[reference.entity].includes(slots) else { return }
+    try report(.update(ChangedRow(reference, old: old, new: new, slots: slots, isDerived: isDerived, in: space)))
+  }
+
+  /// Reports a deleted row.
+  package func delete(_ reference: ObjectReference, _ row: RowImage?) throws {
+    guard needs[reference.entity].isIncluded else { return }
+    try report(.delete(ChangedRow(reference, old: row, in: space)))
+  }
+
+  /// Reports added and removed members of a to-many relationship.
+  package func links(_ links: ChangedLinks) throws {
+    guard needs.relationships[links.relationship.id] else { return }
+    try report(.links(links))
+  }
+
+  /// Reports an added link, for the relationship or its inverse, whichever comes first in the model.
+  package func link(_ relationship: CompiledRelationship, _ source: ObjectReference, _ member: ObjectReference) throws {
+    if let inverse = model.inverse(of: relationship), inverse.id < relationship.id {
+      try links(ChangedLinks(inverse, of: member, added: [source], in: space))
+    } else {
+      try links(ChangedLinks(relationship, of: source, added: [member], in: space))
+    }
+  }
+
+  // MARK: Saves
+
+  /// Returns whether a save's former row must be read before it is written.
+  package func needsOldRow(of update: SaveChangesRequest.Update) -> Bool {
+    let needs = needs[update.row.entityNumber]
+    return needs.includesOldRow && needs.includes(update.changedSlots)
+  }
+
+  /// Returns whether changed links of a relationship, or of its inverse, are reported.
+  package func needsLinks(of relationship: CompiledRelationship) -> Bool {
+    needs.relationships[min(relationship.id, model.inverse(of: relationship)?.id ?? .max)]
+  }
+
+  /// Reports the changes of a save: deletions, updates, insertions, and then the relationships of unchanged and inserted rows.
+  ///
+  /// - Parameters:
+  ///   - request: The save as written.
+  ///   - oldRows: The former rows that are needed.
+  ///   - removedLinks: The links that were removed with the deleted objects.
+  ///   - order: Returns the change of the order at a position in the request's relationship changes.
+  package func save(
+    _ request: SaveChangesRequest, oldRows: [ObjectReference: RowImage], removedLinks: [ChangedLinks],
+    order: (_ position: Int) -> OrderChange?
+  ) throws {
+    try reportDeletions(of: request, oldRows, removedLinks)
+    let changes = request.relationshipChanges
+    var own: [ObjectReference: [Int]] = [:]
+    if !changes.isEmpty, !request.updated.isEmpty {
+      let updated = Set(request.updated.map(\.row.reference))
+      own = Dictionary(grouping: changes.indices.lazy.filter { updated.contains(changes[$0].source) }, by: { changes[$0].source })
+    }
+    for update in request.updated {
+      let row = update.row
+      try self.update(row.reference, update.changedSlots, old: oldRows[row.reference], new: row)
+      for position in own[row.reference] ?? [] { try report(changes[position], order(position)) }
+    }
+    for row in request.inserted { try insert(row) }
+    for position in changes.indices where own[changes[position].source] == nil { try report(changes[position], order(position)) }
+  }
+
+  private func reportDeletions(
+    of request: SaveChangesRequest, _ oldRows: [ObjectReference: RowImage], _ removedLinks: [ChangedLinks]
+  ) throws {
+    if request.deleted.isEmpty { return }
+    var own: [ObjectReference: [ChangedLinks]] = [:]
+    if !removedLinks.isEmpty {
+      let deleted = Set(request.deleted.map(\.reference))
+      for links in removedLinks {
+        if deleted.contains(links.source) { own[links.source, default: []].append(links) } else { try self.links(links) }
+      }
+    }
+    for deleted in request.deleted {
+      for links in own[deleted.reference] ?? [] { try self.links(links) }
+      try delete(deleted.reference, oldRows[deleted.reference])
+    }
+  }
+
+  private func report(_ change: SaveChangesRequest.RelationshipChange, _ order: OrderChange?) throws {
+    let relationship = model.relationships[change.relationshipID]
+    guard needs.relationships[relationship.id] else { return }
+    // Membership that is stored in the members' to-one slots is reported by their updates.
+    if model.inverse(of: relationship)?.isToMany ?? true, !change.added.isEmpty || !change.removed.isEmpty {
+      try report(.links(ChangedLinks(relationship, of: change.source, added: change.added, removed: change.removed, in: space)))
+    }
+    if let members = change.order, let order {
+      try report(.order(ChangedOrder(relationship, of: change.source, order: members, order, in: space)))
+    }
+  }
+}
+
+/// Finds the links that are removed with deleted objects, each once: for the relationship that comes first in the model.
+package struct RemovedLinks {
+  private let stream: ChangeStream
+  private let deleted: Set<ObjectReference>
+  /// The links that the request itself removes.
+  private var known: Set<Key> = []
+  private var found: [Owner: [ObjectReference]] = [:]
+  private var owners: [Owner] = []
+
+  private struct Key: Hashable {
+    let relationship: Int
+    let source: ObjectReference
+    let member: ObjectReference
+  }
+  private struct Owner: Hashable {
+    let relationship: Int
+    let source: ObjectReference
+  }
+
+  package init(_ stream: ChangeStream, of request: SaveChangesRequest) {
+    self.stream = stream
+    deleted = Set(request.deleted.map(\.reference))
+    for change in request.relationshipChanges {
+      for member in change.removed {
+        known.insert(Key(relationship: change.relationshipID, source: change.source, member: member))
+      }
+    }
+  }
+
+  /// Adds a link of a relationship from an object to a member, one of which is deleted. The same link may be added once from each side.
+  package mutating func add(_ relationship: CompiledRelationship, _ source: ObjectReference, _ member: ObjectReference) {
+    var (relationship, source, member) = (relationship, source, member)
+    if let inverse = stream.model.inverse(of: relationship) {
+      if inverse.id < relationship.id {
+        (relationship, source, member) = (inverse, member, source)
+      } else if inverse.id == relationship.id, known.contains(Key(relationship: inverse.id, source: member, member: source)) {
+        return
+      }
+    }
+    guard stream.needsLinks(of: relationship),
+      known.insert(Key(relationship: relationship.id, source: source, member: member)).inserted
+    else { return }
+    let owner = Owner(relationship: relationship.id, source: source)
+    if found[owner] == nil { owners.append(owner) }
+    found[owner, default: []].append(member)
+  }
+
+  /// The links, by relationship and source.
+  package var links: [ChangedLinks] {
+    owners.map { owner in
+      ChangedLinks(stream.model.relationships[owner.relationship], of: owner.source, removed: found[owner] ?? [], in: stream.space)
+    }
+  }
+}

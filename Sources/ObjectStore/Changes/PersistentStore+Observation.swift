@@ -1,0 +1,180 @@
+import Foundation
+import ObjectModel
+import Synchronization
+
+// Reports the changes of stores that do not report them themselves: those of applications.
+
+extension PersistentStore {
+  /// Executes a save.
+  ///
+  /// The observers see the changes before the store writes them, so that they can reject the save even if the store has no transactions.
+  /// They do not see derived attributes that the store computes.
+  func executeObserved(_ request: SaveChangesRequest, in scope: RequestScope) throws -> SaveOutcome {
+    func execute() throws -> SaveOutcome {
+      guard case .saved(let outcome) = try incrementalStore.execute(.save(request), in: scope) else {
+        throw StoreError(.resultTypeMismatch, operation: .save)
+      }
+      return outcome
+    }
+    if let observation = uncommitted.withLock({ $0.observation }) {
+      return try undoingChanges(of: observation) {
+        try report(request, to: observation, scope)
+        return try execute()
+      }
+    }
+    guard let observation = reportedObservers?.begin(storeIdentifier: identifier, model: model) else { return try execute() }
+    return try completing(observation) {
+      try report(request, to: observation, scope)
+      try observation.willCommit()
+      return try execute()
+    }
+  }
+
+  /// Executes a batch request. The observers see the changes after the store has written them, in its transaction.
+  func executeObserved(batch request: PersistentStoreRequest, in scope: RequestScope) throws -> BatchChanges {
+    func execute() throws -> BatchChanges {
+      guard case .batch(let changes) = try incrementalStore.execute(request, in: scope) else {
+        throw StoreError(.resultTypeMismatch, operation: .batchRequest)
+      }
+      return changes
+    }
+    if let observation = uncommitted.withLock({ $0.observation }) {
+      return try undoingChanges(of: observation) {
+        let changes = try execute()
+        try report(changes, of: request, to: observation, scope)
+        return changes
+      }
+    }
+    guard let observation = reportedObservers?.begin(storeIdentifier: identifier, model: model) else { return try execute() }
+    return try completing(observation) {
+      var (changes, hasBegun) = (BatchChanges(), false)
+      do {
+        try incrementalStore.performTransaction {
+          hasBegun = true
+          changes = try execute()
+          try report(changes, of: request, to: observation, scope)
+          try observation.willCommit()
+        }
+      } catch let error as StoreError where !hasBegun && error.code == .invalidRequest {
+        throw StoreError(.unobservableBatch, operation: .batchRequest, path: url?.path)
+      }
+      return changes
+    }
+  }
+
+  /// Runs several requests as one transaction.
+  func observingTransaction(_ body: () throws -> Void) throws {
+    if let observation = uncommitted.withLock({ $0.observation }) {
+      return try undoingChanges(of: observation) { try incrementalStore.performTransaction(body) }
+    }
+    guard let observation = reportedObservers?.begin(storeIdentifier: identifier, model: model) else {
+      return try incrementalStore.performTransaction(body)
+    }
+    uncommitted.withLock { $0.observation = observation }
+    defer { uncommitted.withLock { $0.observation = nil } }
+    try completing(observation) {
+      try incrementalStore.performTransaction {
+        try body()
+        try observation.willCommit()
+      }
+    }
+  }
+
+  private func completing<Result>(_ observation: TransactionObservation, _ body: () throws -> Result) throws -> Result {
+    do {
+      let result = try body()
+      observation.didCommit()
+      return result
+    } catch {
+      observation.didRollBack()
+      throw error
+    }
+  }
+
+  private func undoingChanges<Result>(of observation: TransactionObservation, _ body: () throws -> Result) throws -> Result {
+    let mark = observation.mark()
+    do { return try body() } catch {
+      observation.undo(to: mark)
+      throw error
+    }
+  }
+
+  // MARK: Reporting
+
+  private func report(_ request: SaveChangesRequest, to observation: TransactionObservation, _ scope: RequestScope) throws {
+    observation.begin(scope.origin(of: .save))
+    guard let changes = ChangeStream([observation], in: space) else { return }
+    let needed =
+      request.deleted.filter { changes.needs[$0.reference.entity].includesDeletedRow }.map(\.reference)
+      + request.updated.filter(changes.needsOldRow).map(\.row.reference)
+    let rows = needed.isEmpty ? RowList() : try incrementalStore.newValuesForObjects(with: needed.map(space.objectID), in: scope)
+    let removed = try removedLinks(of: request, for: changes, scope)
+    var orders: [Int: OrderChange] = [:]
+    for (position, change) in request.relationshipChanges.enumerated() {
+      guard let order = change.order else { continue }
+      let members = try members(of: model.relationships[change.relationshipID], [change.source], scope)
+      orders[position] = OrderChange(from: Array(members[0]), to: order)
+    }
+    try changes.save(request, oldRows: Dictionary(rows.lazy.map { ($0.reference, $0) }) { $1 }, removedLinks: removed) { orders[$0] }
+  }
+
+  private func members(
+    of relationship: CompiledRelationship, _ objects: [ObjectReference], _ scope: RequestScope
+  ) throws -> RelationshipValues {
+    let values = try incrementalStore.newValues(
+      forRelationship: relationship, forObjectsWith: objects.map(space.objectID), in: scope)
+    guard values.ends.count == objects.count else { throw StoreError(.resultTypeMismatch, operation: .read) }
+    return values
+  }
+
+  /// Returns the links of deleted objects. Links to a deleted object in a relationship without an inverse are not known.
+  private func removedLinks(of request: SaveChangesRequest, for changes: ChangeStream, _ scope: RequestScope) throws -> [ChangedLinks] {
+    if request.deleted.isEmpty { return [] }
+    var removed = RemovedLinks(changes, of: request)
+    for (entity, deleted) in Dictionary(grouping: request.deleted.map(\.reference), by: \.entity).sorted(by: { $0.key < $1.key }) {
+      for relationship in model.entities[entity].toManyRelationships where !relationship.isTransient && changes.needsLinks(of: relationship)
+      {
+        guard model.inverse(of: relationship)?.isToMany ?? true else { continue }
+        let members = try members(of: relationship, deleted, scope)
+        for (position, object) in deleted.enumerated() {
+          for member in members[position] { removed.add(relationship, object, member) }
+        }
+      }
+    }
+    return removed.links
+  }
+
+  /// Reports what a batch request has changed. Former values are not known.
+  private func report(
+    _ batch: BatchChanges, of request: PersistentStoreRequest, to observation: TransactionObservation, _ scope: RequestScope
+  ) throws {
+    observation.begin(scope.origin(of: .batch))
+    guard let changes = ChangeStream([observation], in: space) else { return }
+    for reference in batch.deleted { try changes.delete(reference, nil) }
+    let needed = (batch.inserted + batch.updated).filter { changes.needs[$0.entity].includesNewRow }
+    let read = needed.isEmpty ? RowList() : try incrementalStore.newValuesForObjects(with: needed.map(space.objectID), in: scope)
+    let rows = Dictionary(read.lazy.map { ($0.reference, $0) }) { $1 }
+    for reference in batch.inserted { try changes.insert(reference, rows[reference]) }
+    for reference in batch.updated {
+      try changes.update(reference, storedSlots(of: reference.entity, setBy: request), old: nil, new: rows[reference])
+    }
+    for reference in batch.refreshed {
+      try changes.update(reference, model.entities[reference.entity].derivedSlots, old: nil, new: nil, isDerived: true)
+    }
+  }
+
+  /// Returns the slots that a batch request may have changed.
+  private func storedSlots(of entity: Int, setBy request: PersistentStoreRequest) -> SlotMask {
+    var slots = SlotMask()
+    let entity = model.entities[entity]
+    for slot in entity.slots where !slot.isTransient && !slot.isDerived {
+      if case .batchUpdate(let update) = request, entity.composites.isEmpty, slot.relationship == nil,
+        update.propertiesToUpdate[slot.name] == nil
+      {
+        continue
+      }
+      slots.insert(slot.index)
+    }
+    return slots
+  }
+}

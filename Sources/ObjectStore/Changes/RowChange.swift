@@ -1,0 +1,178 @@
+public import ObjectModel
+
+/// A change in a store, reported to a ``TransactionObserver`` while the transaction runs.
+///
+/// Every write reports its changes in the same way: saves, batch requests, the delete rules and derived attributes that they trigger,
+/// imports, and migrations. A change is valid outside the transaction, but it describes uncommitted data until the transaction ends.
+public enum RowChange: Sendable {
+  /// An object was inserted.
+  case insert(ChangedRow)
+  /// Attributes or to-one relationships of an object were changed.
+  case update(ChangedRow)
+  /// An object was deleted.
+  case delete(ChangedRow)
+  /// Members of a to-many relationship without a to-one inverse were added or removed, by a change of the relationship or by the deletion
+  /// of an object at one of its ends. Reported once for a relationship and its inverse, for the one that comes first in the model. A
+  /// relationship with a to-one inverse changes by updates of its members.
+  case links(ChangedLinks)
+  /// The order of the members of an ordered relationship was changed.
+  case order(ChangedOrder)
+  /// Any object of the store may have been changed: a migration rewrote objects without listing them.
+  case unspecified
+}
+
+/// An inserted, updated, or deleted object in a ``RowChange``.
+public struct ChangedRow: Sendable {
+  package let reference: ObjectReference
+  /// The row before the change and after it, as far as consumers asked for them.
+  package let old: RowImage?
+  package let new: RowImage?
+  /// The changed slots of an update.
+  package let slots: SlotMask
+  /// Whether only attributes that the store computes were changed: derived attributes of an object that the request itself did not change.
+  public let isDerived: Bool
+  private let space: ObjectIDSpace
+
+  /// Creates the change of a row.
+  package init(
+    _ reference: ObjectReference, old: RowImage? = nil, new: RowImage? = nil, slots: SlotMask = SlotMask(), isDerived: Bool = false,
+    in space: ObjectIDSpace
+  ) {
+    self.reference = reference
+    self.old = old
+    self.new = new
+    self.slots = slots
+    self.isDerived = isDerived
+    self.space = space
+  }
+
+  /// Returns the change without the rows that a consumer did not ask for.
+  func limited(toOld includesOld: Bool, new includesNew: Bool) -> ChangedRow {
+    ChangedRow(
+      reference, old: includesOld ? old : nil, new: includesNew ? new : nil, slots: slots, isDerived: isDerived, in: space)
+  }
+
+  private var entity: CompiledEntity { space.model.entities[reference.entity] }
+
+  /// The ID of the object.
+  public var objectID: ManagedObjectID { space.objectID(of: reference) }
+  /// The name of the object's entity.
+  public var entityName: String { entity.name }
+
+  /// The names of the changed attributes and to-one relationships of an update, in the order of the model. Empty for inserted and deleted
+  /// objects.
+  public var changedProperties: [String] {
+    let entity = entity
+    return slots.slots(below: entity.slots.count).map { entity.slots[$0].name }
+  }
+
+  /// The values before the change, of an update or a deletion. Nil unless the observer asked for them
+  /// (``TransactionObserverOptions/includesOldValues``).
+  public var oldValues: RowValues? { old.map { RowValues($0, of: entity, space) } }
+  /// The values after the change, of an insertion or an update. Nil unless the observer asked for them
+  /// (``TransactionObserverOptions/includesNewValues``). They include derived attributes that depend on the object alone. Other derived
+  /// attributes are computed at the end of the request.
+  public var newValues: RowValues? { new.map { RowValues($0, of: entity, space) } }
+}
+
+/// The attributes and to-one relationships of an object in a ``ChangedRow``.
+public struct RowValues: Sendable {
+  private let row: RowImage
+  private let entity: CompiledEntity
+  private let space: ObjectIDSpace
+
+  init(_ row: RowImage, of entity: CompiledEntity, _ space: ObjectIDSpace) { (self.row, self.entity, self.space) = (row, entity, space) }
+
+  /// The names of the properties, in the order of the model.
+  public var names: [String] { entity.slots.map(\.name) }
+
+  /// The value of an attribute in the attribute's type, or the ID of a to-one relationship's destination. Nil if it is null, cannot be
+  /// read, or is not a property of the entity. The bytes of a large value are read on each access.
+  public subscript(name: String) -> (any Sendable)? {
+    switch entity.property(named: name) {
+    case .attribute(let slot):
+      guard let attribute = slot.attribute, let value = try? row.slot(slot.index, kind: slot.kind) else { return nil }
+      return try? AttributeConversion.untypedValue(of: value, attribute)
+    case .toOne(let relationship): return destination(relationship)
+    case .toMany, .composite, .fetched, nil: return nil
+    }
+  }
+
+  /// Returns the value of an attribute, or the ID of a to-one relationship's destination. Nil if it is null.
+  ///
+  /// - Throws: ``StoreError`` if the value cannot be read; ``AttributeTransformError`` if it is of another type.
+  public func value<Value>(_ name: String, as type: Value.Type = Value.self) throws -> Value? {
+    switch entity.property(named: name) {
+    case .attribute(let slot):
+      guard let attribute = slot.attribute else { return nil }
+      return try AttributeConversion.value(
+        of: try row.value(slot.index, of: entity, space.objectID(of: row.reference)), attribute, as: type)
+    case .toOne(let relationship):
+      guard let destination = destination(relationship) else { return nil }
+      guard let value = destination as? Value else { throw AttributeTransformError.wrongType("\(Value.self)") }
+      return value
+    case .toMany, .composite, .fetched, nil: return nil
+    }
+  }
+
+  private func destination(_ relationship: CompiledRelationship) -> ManagedObjectID? {
+    row.isNull(relationship.index) ? nil : space.objectID(of: row.reference(relationship.index))
+  }
+}
+
+/// Added and removed members of a to-many relationship in a ``RowChange``.
+public struct ChangedLinks: Sendable {
+  package let relationship: CompiledRelationship
+  package let source: ObjectReference
+  package let addedMembers: [ObjectReference]
+  package let removedMembers: [ObjectReference]
+  private let space: ObjectIDSpace
+
+  package init(
+    _ relationship: CompiledRelationship, of source: ObjectReference, added: [ObjectReference] = [], removed: [ObjectReference] = [],
+    in space: ObjectIDSpace
+  ) {
+    self.relationship = relationship
+    self.source = source
+    addedMembers = added
+    removedMembers = removed
+    self.space = space
+  }
+
+  /// The object at the source of the relationship.
+  public var objectID: ManagedObjectID { space.objectID(of: source) }
+  /// The name of the relationship.
+  public var relationshipName: String { relationship.name }
+  /// The added members.
+  public var added: [ManagedObjectID] { addedMembers.map(space.objectID) }
+  /// The removed members.
+  public var removed: [ManagedObjectID] { removedMembers.map(space.objectID) }
+}
+
+/// A new order of the members of an ordered relationship in a ``RowChange``.
+public struct ChangedOrder: Sendable {
+  package let relationship: CompiledRelationship
+  package let source: ObjectReference
+  package let order: [ObjectReference]
+  /// The members that were moved or added, relative to their neighbors.
+  package let change: OrderChange
+  private let space: ObjectIDSpace
+
+  package init(
+    _ relationship: CompiledRelationship, of source: ObjectReference, order: [ObjectReference], _ change: OrderChange,
+    in space: ObjectIDSpace
+  ) {
+    self.relationship = relationship
+    self.source = source
+    self.order = order
+    self.change = change
+    self.space = space
+  }
+
+  /// The object at the source of the relationship.
+  public var objectID: ManagedObjectID { space.objectID(of: source) }
+  /// The name of the relationship.
+  public var relationshipName: String { relationship.name }
+  /// All members in their new order.
+  public var members: [ManagedObjectID] { order.map(space.objectID) }
+}

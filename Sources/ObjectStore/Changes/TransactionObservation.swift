@@ -1,0 +1,147 @@
+package import ObjectModel
+import Synchronization
+
+/// The transaction observers of a coordinator. Safe to use from any thread.
+package final class TransactionObservers: Sendable {
+  struct Registration: Sendable {
+    let observer: any TransactionObserver
+    let options: TransactionObserverOptions
+    let model: CompiledModel
+    let needs: ChangeNeeds
+  }
+  private let isUsed = Atomic<Bool>(false)
+  private let registrations = Mutex<[Registration]>([])
+  private static let lastTransaction = Atomic<UInt64>(0)
+
+  package init() {}
+
+  func add(_ observer: any TransactionObserver, _ options: TransactionObserverOptions, model: CompiledModel) {
+    let registration = Registration(observer: observer, options: options, model: model, needs: options.needs(in: model))
+    registrations.withLock { registrations in
+      registrations.removeAll { $0.observer === observer }
+      registrations.append(registration)
+      isUsed.store(true, ordering: .releasing)
+    }
+  }
+
+  func remove(_ observer: any TransactionObserver) {
+    registrations.withLock { registrations in
+      registrations.removeAll { $0.observer === observer }
+      isUsed.store(!registrations.isEmpty, ordering: .releasing)
+    }
+  }
+
+  /// Begins the observation of a transaction, or returns nil if there are no observers.
+  ///
+  /// - Parameters:
+  ///   - storeIdentifier: The UUID of the store.
+  ///   - model: The model of the reported objects.
+  package func begin(storeIdentifier: String, model: CompiledModel) -> TransactionObservation? {
+    guard isUsed.load(ordering: .acquiring) else { return nil }
+    let registrations = registrations.withLock { $0 }
+    if registrations.isEmpty { return nil }
+    let transaction = ObservedTransaction(
+      id: Self.lastTransaction.add(1, ordering: .relaxed).newValue, storeIdentifier: storeIdentifier,
+      origin: TransactionOrigin(.save))
+    return TransactionObservation(of: transaction, by: registrations, model: model)
+  }
+}
+
+/// The observation of one transaction, from its begin to its end: passes its changes to the observers that asked for them.
+///
+/// `@unchecked Sendable`: used only by the thread of the transaction.
+package final class TransactionObservation: ChangeConsumer, @unchecked Sendable {
+  fileprivate struct Observer {
+    let observer: any TransactionObserver
+    let needs: ChangeNeeds
+    let includesOldValues: Bool
+    let includesNewValues: Bool
+    /// The number of changes that the observer has seen and that were not undone.
+    var count = 0
+    /// Whether the observer has seen the transaction.
+    var isInvolved = false
+  }
+  private var transaction: ObservedTransaction
+  private var observers: [Observer]
+  package let needs: ChangeNeeds
+
+  /// A state of the transaction that a part of it can be rolled back to.
+  package final class Mark: Sendable {
+    fileprivate let counts: [Int]
+    fileprivate init(_ counts: [Int]) { self.counts = counts }
+  }
+
+  init(of transaction: ObservedTransaction, by registrations: [TransactionObservers.Registration], model: CompiledModel) {
+    self.transaction = transaction
+    observers = registrations.map { registration in
+      let needs = registration.model === model ? registration.needs : registration.options.needs(in: model)
+      return Observer(
+        observer: registration.observer, needs: needs, includesOldValues: registration.options.includesOldValues,
+        includesNewValues: registration.options.includesNewValues)
+    }
+    needs = observers.dropFirst().reduce(observers[0].needs) { $0.union($1.needs) }
+  }
+
+  /// Names the request whose changes follow.
+  package func begin(_ origin: TransactionOrigin) { transaction.origin = origin }
+
+  package func receive(_ change: RowChange) {
+    for index in observers.indices {
+      guard let change = observers[index].limited(change) else { continue }
+      observers[index].count += 1
+      observers[index].isInvolved = true
+      observers[index].observer.didChange(change, in: transaction)
+    }
+  }
+
+  // MARK: Completion
+
+  package func mark() -> Mark { Mark(observers.map(\.count)) }
+
+  /// Reports that everything after a mark was rolled back.
+  package func undo(to mark: Mark) {
+    for (index, count) in mark.counts.enumerated() where observers[index].count > count {
+      observers[index].count = count
+      observers[index].observer.didUndoChanges(in: transaction, keeping: count)
+    }
+  }
+
+  package func willCommit() throws {
+    for observer in observers where observer.isInvolved { try observer.observer.willCommit(transaction) }
+  }
+
+  package func didCommit() {
+    for observer in observers where observer.isInvolved { observer.observer.didCommit(transaction) }
+  }
+
+  package func didRollBack() {
+    for observer in observers where observer.isInvolved { observer.observer.didRollback(transaction) }
+  }
+}
+
+extension TransactionObservation.Observer {
+  /// Returns the part of a change that the observer asked for, or nil if it did not ask for the change.
+  fileprivate func limited(_ change: RowChange) -> RowChange? {
+    switch change {
+    case .insert(let row):
+      guard needs[row.reference.entity].isIncluded else { return nil }
+      return .insert(row.limited(toOld: false, new: includesNewValues))
+    case .update(let row):
+      // An update without slots only increments the version. The changed relationship is reported itself.
+      guard !row.slots.isEmpty, needs[row.reference.entity].includes(row.slots) else { return nil }
+      return .update(row.limited(toOld: includesOldValues, new: includesNewValues))
+    case .delete(let row):
+      guard needs[row.reference.entity].isIncluded else { return nil }
+      return .delete(row.limited(toOld: includesOldValues, new: false))
+    case .links(let links): return needs.relationships[links.relationship.id] ? change : nil
+    case .order(let order): return needs.relationships[order.relationship.id] ? change : nil
+    case .unspecified: return change
+    }
+  }
+}
+
+/// A store that reports its changes itself while it writes them. The coordinator reports the changes of other stores.
+package protocol ChangeReportingStore: IncrementalStore {
+  /// Sets the observers of the store's transactions. Called once, before the store is opened.
+  func setTransactionObservers(_ observers: TransactionObservers)
+}

@@ -1,0 +1,69 @@
+import Foundation
+import ObjectModel
+
+extension InMemoryRows {
+  /// Applies a save and reports its changes to the history, if there is one, and to the observers of the transaction.
+  ///
+  /// - Parameter isPart: Whether the save is part of a transaction over several requests.
+  mutating func save(
+    _ request: SaveChangesRequest, _ kind: HistoryKind, in scope: RequestScope, opening: String, observation: TransactionObservation?,
+    isPart: Bool
+  ) throws -> SaveOutcome {
+    // Derived values that depend on the row alone come first, because uniqueness constraints may include them.
+    let now = Date().timeIntervalSinceReferenceDate
+    let request = model.derivations.isEmpty ? request : try request.withLocalValues(model, now: now)
+    let record = history.map { InMemoryHistoryRecord(of: $0) }
+    let origin = scope.origin(of: kind)
+    observation?.begin(origin)
+    let consumers: [(any ChangeConsumer)?] = [record, observation]
+    guard let changes = ChangeStream(consumers.compactMap { $0 }, in: scope.objectIDSpace) else {
+      return try save(request, objectIDSpace: scope.objectIDSpace)
+    }
+    let oldRows = oldRows(of: request, for: changes)
+    let removedLinks = removedLinks(of: request, for: changes)
+    let orders = orderChanges(of: request)
+    var outcome = try save(request, objectIDSpace: scope.objectIDSpace)
+    try changes.save(request, oldRows: oldRows, removedLinks: removedLinks) { orders[$0] }
+    let saved = Set(request.inserted.references).union(request.updated.lazy.map(\.row.reference))
+    for reference in outcome.refreshed.references where !saved.contains(reference) {
+      try changes.update(reference, model.entities[reference.entity].derivedSlots, old: nil, new: nil, isDerived: true)
+    }
+    if let record {
+      outcome.historyPosition = history?.add(
+        record.takeRecorder(), HistoryAuthorship(origin, opening: opening, time: now), isPart: isPart)
+    }
+    return outcome
+  }
+
+  private func oldRows(of request: SaveChangesRequest, for changes: ChangeStream) -> [ObjectReference: RowImage] {
+    var rows: [ObjectReference: RowImage] = [:]
+    for deleted in request.deleted where changes.needs[deleted.reference.entity].includesDeletedRow {
+      rows[deleted.reference] = row(of: deleted.reference)
+    }
+    for update in request.updated where changes.needsOldRow(of: update) { rows[update.row.reference] = row(of: update.row.reference) }
+    return rows
+  }
+
+  private func removedLinks(of request: SaveChangesRequest, for changes: ChangeStream) -> [ChangedLinks] {
+    if request.deleted.isEmpty { return [] }
+    var removed = RemovedLinks(changes, of: request)
+    let deleted = Set(request.deleted.lazy.map(\.reference))
+    for (number, pairs) in links.sorted(by: { $0.key < $1.key }) {
+      let found = pairs.filter { deleted.contains($0.source) || deleted.contains($0.destination) }
+      for link in found.sorted(by: { ($0.source.key, $0.destination.key) < ($1.source.key, $1.destination.key) }) {
+        removed.add(model.relationships[number], link.source, link.destination)
+      }
+    }
+    return removed.links
+  }
+
+  /// Returns the changes of orders, by position in the request's relationship changes.
+  private func orderChanges(of request: SaveChangesRequest) -> [Int: OrderChange] {
+    var orders: [Int: OrderChange] = [:]
+    for (position, change) in request.relationshipChanges.enumerated() {
+      guard let order = change.order else { continue }
+      orders[position] = OrderChange(from: members(of: model.relationships[change.relationshipID])[change.source] ?? [], to: order)
+    }
+    return orders
+  }
+}

@@ -1,0 +1,183 @@
+import Foundation
+import ObjectModel
+import ObjectQuery
+import ObjectStore
+import SQLCipherConnection
+
+// The changes of batch requests are reported row by row, before the statements that make them, so that former values can be read and no
+// list of rows is kept.
+
+extension BatchTransaction {
+  // MARK: Updates
+
+  /// Reports the rows that a batch update is about to change.
+  ///
+  /// - Parameters:
+  ///   - updated: These rows.
+  ///   - completed: The parts of composites that receive their default values, by row.
+  ///   - batchTable: The batch table of the rows and their computed values.
+  func reportUpdates(
+    of updated: [ObjectReference], by plan: BatchUpdatePlan, completing completed: [ObjectReference: SlotMask], of table: EntityTable,
+    in batchTable: BatchTable
+  ) throws {
+    guard let changes = transaction.changes else { return }
+    var mask = SlotMask()
+    for assignment in plan.assignments { mask.insert(assignment.slot.index) }
+    func slots(of reference: ObjectReference) -> SlotMask {
+      guard let parts = completed[reference] else { return mask }
+      var slots = mask
+      slots.formUnion(parts)
+      return slots
+    }
+    guard plan.entity.subtree.contains(where: { changes.needs[$0].includesOldRow || changes.needs[$0].includesNewRow }) else {
+      for reference in updated { try changes.update(reference, slots(of: reference), old: nil, new: nil) }
+      return
+    }
+    let computed = plan.assignments.filter { if case .computed = $0.value { true } else { false } }
+    try forEachRow(table.rows(in: batchTable, valueCount: computed.count), of: table) { row, statement in
+      var (values, position) = ([Int: Slot](), table.readColumnCount)
+      for assignment in plan.assignments {
+        switch assignment.value {
+        case .constant(let value): values[assignment.slot.index] = value
+        case .computed:
+          values[assignment.slot.index] = statement.slot(position)
+          position += 1
+        }
+      }
+      for slot in plan.entity.slots where completed[row.reference]?.contains(slot.index) == true { values[slot.index] = slot.defaultValue }
+      try changes.update(row.reference, slots(of: row.reference), old: row, new: edited(row, values))
+    }
+  }
+
+  /// Returns a copy of a row with some values replaced. A number in place of bytes refers to a value that the request wrote to a file.
+  private func edited(_ row: RowImage, _ values: [Int: Slot]) -> RowImage {
+    let writer = engine.makeRowWriter(rowCapacity: 1)
+    let entity = schema.model.entities[row.entityNumber]
+    writer.beginRow(entityNumber: entity.number, slotCount: entity.slots.count, key: row.key, version: row.version + 1)
+    for slot in entity.slots where slot.kind != .none {
+      switch values[slot.index] {
+      case .int(let number)? where slot.kind == .bytes:
+        guard let storage = engine.externals else { continue }
+        let place = StoredLargeValue.Place(object: row.reference, slot: slot.index)
+        writer.setExternal(ExternalData(content: StoredLargeValue(storage: storage, id: number, place: place)), at: slot.index)
+      case let value?: writer.set(value, at: slot.index)
+      case nil: writer.copy(slot.index, kind: slot.kind, from: row)
+      }
+    }
+    return writer.endRow()
+  }
+
+  // MARK: Deletions
+
+  /// Reports rows before they are deleted.
+  ///
+  /// - Parameters:
+  ///   - references: The rows to delete.
+  ///   - toDelete: The batch table of these rows.
+  func reportDeletions(of references: [ObjectReference], of table: EntityTable, in toDelete: BatchTable) throws {
+    guard let changes = transaction.changes else { return }
+    guard table.root.subtree.contains(where: { changes.needs[$0].includesDeletedRow }) else {
+      for reference in references { try changes.delete(reference, nil) }
+      return
+    }
+    try forEachRow(table.rows(in: toDelete), of: table) { row, _ in try changes.delete(row.reference, row) }
+  }
+
+  /// Reports the links in a join table that are removed with rows.
+  ///
+  /// - Parameters:
+  ///   - side: The side of the relationship that comes first in the model.
+  ///   - near: The batch table of the deleted near objects, or `nil` if none is deleted. `far`: That of the far objects.
+  func reportRemovedLinks(_ side: JoinSide, of relationship: CompiledRelationship, near: BatchTable?, far: BatchTable?) throws {
+    guard let changes = transaction.changes, changes.needsLinks(of: relationship),
+      let sql = side.links(withNearIn: near, orFarIn: far)
+    else { return }
+    let statement = try statement(sql, [])
+    defer { statement.reset() }
+    var (source, members): (ObjectReference?, [ObjectReference]) = (nil, [])
+    func report() throws {
+      guard let source, !members.isEmpty else { return }
+      try changes.links(ChangedLinks(relationship, of: source, removed: members, in: changes.space))
+      members.removeAll(keepingCapacity: true)
+    }
+    while try statement.step() {
+      guard let owner = side.nearObject(of: statement, key: 0, entity: 1), let member = side.farObject(of: statement, key: 2, entity: 3)
+      else { continue }
+      if owner != source || members.count == Self.maximumMemberCount {
+        try report()
+        source = owner
+      }
+      members.append(member)
+    }
+    try report()
+  }
+
+  /// The maximum number of members that one change lists.
+  private static var maximumMemberCount: Int { 1_000 }
+
+  // MARK: Rows
+
+  fileprivate func forEachRow(_ sql: String, of table: EntityTable, _ body: (RowImage, Statement) throws -> Void) throws {
+    let statement = try statement(sql, [])
+    defer { statement.reset() }
+    while try statement.step() {
+      // Read one row at a time, since a batch can be very large.
+      let writer = engine.makeRowWriter(rowCapacity: 1)
+      try table.readRow(statement, into: writer)
+      try body(writer.endRow(), statement)
+    }
+  }
+}
+
+/// Reports the references that a batch request clears, with one change for each row.
+struct ReleasedReferences {
+  private let batch: BatchTransaction
+  private var rows: [ObjectReference: (slots: SlotMask, old: RowImage?)] = [:]
+
+  init(_ batch: BatchTransaction) { self.batch = batch }
+
+  /// Adds references before they are cleared.
+  ///
+  /// - Parameters:
+  ///   - condition: The condition of the rows.
+  ///   - isOnly: Whether the request clears no other column of the table. The changes are then reported at once and not kept.
+  mutating func add(_ column: TableColumn, of table: EntityTable, where condition: String, isOnly: Bool) throws {
+    guard let changes = batch.transaction.changes else { return }
+    var slots = SlotMask()
+    slots.insert(column.slot.index)
+    guard table.root.subtree.contains(where: { changes.needs[$0].includesOldRow || changes.needs[$0].includesNewRow }) else {
+      let statement = try batch.statement(table.references(where: condition, isNaming: false), [])
+      defer { statement.reset() }
+      while try statement.step() {
+        try add(try batch.schema.reference(key: statement.int64(0), entity: statement.int(1)), slots, nil, isOnly, changes)
+      }
+      return
+    }
+    try batch.forEachRow(table.rows(where: condition), of: table) { row, _ in try add(row.reference, slots, row, isOnly, changes) }
+  }
+
+  private mutating func add(
+    _ reference: ObjectReference, _ slots: SlotMask, _ row: RowImage?, _ isOnly: Bool, _ changes: ChangeStream
+  ) throws {
+    if isOnly { return try report(reference, slots, row, changes) }
+    rows[reference, default: (SlotMask(), row)].slots.formUnion(slots)
+  }
+
+  /// Reports the references that were kept.
+  mutating func report() throws {
+    guard let changes = batch.transaction.changes else { return }
+    for (reference, row) in rows.sorted(by: { ($0.key.entity, $0.key.key) < ($1.key.entity, $1.key.key) }) {
+      try report(reference, row.slots, row.old, changes)
+    }
+    rows = [:]
+  }
+
+  private func report(_ reference: ObjectReference, _ slots: SlotMask, _ old: RowImage?, _ changes: ChangeStream) throws {
+    let new = old.map { row in
+      BatchEdits.edited(
+        row, Dictionary(uniqueKeysWithValues: slots.slots(below: row.slotCount).map { ($0, Slot.null) }),
+        entity: batch.schema.model.entities[reference.entity], version: row.version + 1, into: RowWriter(rowCapacity: 1))
+    }
+    try changes.update(reference, slots, old: old, new: new)
+  }
+}
