@@ -150,11 +150,7 @@ extension ManagedObject {
       self.image = nil
       return
     }
-    let entity = compiledEntity
-    let writer = RowWriter(rowCapacity: 1)
-    writer.beginRow(entityNumber: image.entityNumber, slotCount: image.slotCount, key: image.key, version: UnsavedRow.version)
-    for slot in entity.slots where slot.kind != .none { writer.copy(slot.index, kind: slot.kind, from: image) }
-    self.image = writer.endRow()
+    self.image = image.edited(of: compiledEntity, version: UnsavedRow.version)
     updateDirectRow()
   }
 }

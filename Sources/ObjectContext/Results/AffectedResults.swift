@@ -112,9 +112,7 @@ struct AffectedResults {
     guard !toMany.isEmpty, let space = space(of: changes) else { return }
     changes.forEachOwner(in: context.model, isIncluded: { toMany.contains($0.id) }) { owner in
       let id = ManagedObjectID(space: space, entityNumber: UInt32(owner.object.entity), key: owner.object.key)
-      var mask = SlotMask()
-      mask.insert(context.model.relationships[owner.relationshipID].index)
-      record(id, SlotMask(), mask, nil)
+      record(id, SlotMask(), SlotMask(slots: CollectionOfOne(context.model.relationships[owner.relationshipID].index)), nil)
     }
   }
 

@@ -67,10 +67,8 @@ final class SaveRequestBuilder {
   /// Writes the row of an object with changed members only whose row is missing: the store reports a conflict, and the merge policy inserts the
   /// row.
   private func writeUnchanged(_ object: ManagedObject, _ image: RowImage) {
-    let entity = object.compiledEntity
-    updated.beginRow(entityNumber: entity.number, slotCount: entity.slots.count, key: image.key, version: version(after: image.version))
-    for slot in entity.slots where slot.kind != .none { updated.copy(slot.index, kind: slot.kind, from: image) }
-    var update = SaveChangesRequest.Update(row: updated.endSingleRow(), changedSlots: SlotMask(), oldVersion: image.version)
+    let row = image.edited(of: object.compiledEntity, version: version(after: image.version))
+    var update = SaveChangesRequest.Update(row: row, changedSlots: SlotMask(), oldVersion: image.version)
     update.previousRow = image
     updates.append(update)
   }

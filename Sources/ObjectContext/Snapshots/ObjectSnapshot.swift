@@ -236,7 +236,7 @@ extension ObjectSnapshot: Hashable {
       left.changedMembers == right.changedMembers, left.changes == right.changes
     else { return false }
     if left.row.base == right.row.base { return true }
-    return left.entity.slots.allSatisfy { $0.kind == .none || SaveConflicts.isSame($0, left.row, right.row) }
+    return left.entity.slots.allSatisfy { $0.kind == .none || left.row.hasSameValue($0.index, kind: $0.kind, as: right.row) }
   }
 
   /// Hashes the compared values except large ones.

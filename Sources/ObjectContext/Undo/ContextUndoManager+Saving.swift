@@ -257,9 +257,7 @@ extension ManagedObject {
     guard let image, !flags.contains(.isFault) else { return 0 }
     let entity = compiledEntity
     var bytes = 112 + image.size
-    let writer = RowWriter(rowCapacity: 1)
-    writer.beginRow(entityNumber: image.entityNumber, slotCount: image.slotCount, key: image.key, version: image.version)
-    for slot in entity.slots where slot.kind != .none { writer.copy(slot.index, kind: slot.kind, from: image) }
+    let copy = image.edited(of: entity)
     var large: [(slot: Int, value: ExternalData)] = []
     for slot in entity.largeSlots {
       if let overlay, overlay.has(slot) {
@@ -273,7 +271,7 @@ extension ManagedObject {
       bytes += data.count
       overlayForWriting(of: entity).keep(.bytes(data), at: slot)
     }
-    self.image = writer.endRow()
+    self.image = copy
     updateDirectRow()
     for state in toManyStates where state.isLoaded { bytes += 96 + state.count * MemoryLayout<ObjectReference>.stride }
     return bytes

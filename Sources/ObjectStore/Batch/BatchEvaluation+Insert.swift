@@ -39,11 +39,10 @@ extension BatchEvaluation {
         try index.insert(new, model)
       case .skipped: break
       case .merged(let holder, let slots):
-        var values: [Int: Slot] = [:]
-        for slot in slots.slots(below: new.slotCount) { values[slot] = try new.slot(slot, kind: merging.entity.slots[slot].kind) }
         // The version is incremented once, even if several rows of the batch change the stored row.
         let version = stored[holder.reference].map { $0.version + 1 } ?? holder.version
-        let row = BatchEdits.edited(holder, values, entity: model.entities[holder.entityNumber], version: version, into: writer)
+        let row = holder.edited(
+          taking: slots, from: new, of: model.entities[holder.entityNumber], version: version, into: writer)
         appends.record(row, insteadOf: holder)
         try index.remove(holder, model)
         if let violation = try index.violation(of: row, model) { throw conflict(violation, row) }

@@ -60,29 +60,13 @@ package struct BatchEdits {
   /// Returns whether a slot of a row is null after the edits.
   func isNull(_ slot: Int, of row: RowImage) -> Bool { edits[row.reference]?.values[slot]?.isNull ?? row.isNull(slot) }
 
-  /// Returns a copy of a row with some values replaced and the given version.
-  package static func edited(_ row: RowImage, _ values: [Int: Slot], entity: CompiledEntity, version: Int64, into writer: RowWriter)
-    -> RowImage
-  {
-    writer.beginRow(entityNumber: entity.number, slotCount: entity.slots.count, key: row.key, version: version)
-    for slot in entity.slots where slot.kind != .none {
-      if let value = values[slot.index] {
-        writer.set(value, at: slot.index)
-      } else {
-        writer.copy(slot.index, kind: slot.kind, from: row)
-      }
-    }
-    return writer.endRow()
-  }
-
   /// Returns the updates, in the order of the rows' keys.
   func updates() -> [SaveChangesRequest.Update] {
     let writer = RowWriter(rowCapacity: edits.count)
     return edits.sorted { ($0.key.key, $0.key.entity) < ($1.key.key, $1.key.entity) }.map { _, edit in
-      var changed = SlotMask()
-      for slot in edit.values.keys { changed.insert(slot) }
-      let row = Self.edited(
-        edit.row, edit.values, entity: model.entities[edit.row.entityNumber], version: edit.row.version + 1, into: writer)
+      let changed = SlotMask(slots: edit.values.keys)
+      let row = edit.row.edited(
+        edit.values, of: model.entities[edit.row.entityNumber], version: edit.row.version + 1, into: writer)
       var update = SaveChangesRequest.Update(row: row, changedSlots: changed, oldVersion: edit.row.version)
       update.previousRow = edit.row
       return update

@@ -114,8 +114,7 @@ public struct DerivationEvaluation: Sendable {
         let value = try value(of: derivation, for: row.reference, resolver: resolver, filter: filter)
         // An unreadable value counts as different and is overwritten.
         if let known = try? row.slot(slot.index, kind: slot.kind), DerivedValue.isSame(value, known) { continue }
-        let edited = BatchEdits.edited(
-          row, [slot.index: value], entity: model.entities[row.entityNumber], version: row.version, into: writer)
+        let edited = row.edited([slot.index: value], of: model.entities[row.entityNumber], into: writer)
         changed[row.reference] = edited
         try put(edited)
       }
@@ -268,7 +267,7 @@ private struct LocalDerivation {
       for derivation in derivations {
         values[derivation.slot.index] = derivation.isLocal ? try value(derivation, row, values) : derivation.emptyValue
       }
-      images.append(BatchEdits.edited(row, values, entity: entity, version: row.version, into: writer))
+      images.append(row.edited(values, of: entity, into: writer))
     }
     return RowList(images)
   }
@@ -288,7 +287,7 @@ private struct LocalDerivation {
         values[derivation.slot.index] = try value(derivation, update.row, values)
         changed.insert(derivation.slot.index)
       }
-      let row = BatchEdits.edited(update.row, values, entity: entity, version: update.row.version, into: writer)
+      let row = update.row.edited(values, of: entity, into: writer)
       return SaveChangesRequest.Update(row: row, changedSlots: changed, oldVersion: update.oldVersion)
     }
   }

@@ -128,6 +128,12 @@ public import ObjectModel
     return bits & 0x8080_8080_8080_8080 == 0
   }
 
+  private static func areSame(_ one: UnsafeRawBufferPointer, _ other: UnsafeRawBufferPointer) -> Bool {
+    guard one.count == other.count else { return false }
+    guard let first = one.baseAddress, let second = other.baseAddress else { return true }
+    return memcmp(first, second, one.count) == 0
+  }
+
   /// Returns bytes decoded as UTF-8, or nil if they are not valid.
   ///
   /// For short texts, decoding and comparing takes a third of the time of `String(validating:as:)`. For long texts it takes no more.
@@ -135,25 +141,54 @@ public import ObjectModel
     let text = String(decoding: bytes, as: UTF8.self)
     // Decoding never repairs ASCII.
     if isASCII(bytes) { return text }
-    let isSame = text.utf8.withContiguousStorageIfAvailable { decoded in
-      guard decoded.count == bytes.count else { return false }
-      guard let first = decoded.baseAddress, let other = bytes.baseAddress else { return true }
-      return memcmp(first, other, decoded.count) == 0
-    }
+    let isSame = text.utf8.withContiguousStorageIfAvailable { areSame(UnsafeRawBufferPointer($0), bytes) }
     return isSame ?? text.utf8.elementsEqual(bytes) ? text : nil
   }
 
-  /// Returns whether a slot has the same value as in another row of the entity.
+  /// Returns whether a slot has the same value as in another row of the entity. Values that cannot be read differ from all others.
   ///
   /// Large values in a store are not read: a value that was written again counts as different, and the value of an older row may no longer
   /// exist.
   package func hasSameValue(_ index: Int, kind: SlotKind, as other: RowImage) -> Bool {
-    if kind == .bytes {
-      let (mine, theirs) = (external(index), other.external(index))
+    if isUnreadable(index) || other.isUnreadable(index) { return false }
+    if isNull(index) || other.isNull(index) { return isNull(index) && other.isNull(index) }
+    switch kind {
+    case .int, .reference, .none: return word(index) == other.word(index)
+    // NaN does not equal itself; compare the bits.
+    case .real: return word(index) == other.word(index) || real(index) == other.real(index)
+    case .text, .bytes:
+      let (mine, theirs) = kind == .bytes ? (external(index), other.external(index)) : (nil, nil)
+      if mine == nil, theirs == nil { return RowImage.areSame(bytes(index), other.bytes(index)) }
       if let mine, let theirs, mine.isIdentical(to: theirs) { return true }
       for external in [mine, theirs] { if let external, !(external.content is ExternalBytes) { return false } }
+      return hasSameContent(index, kind: kind, as: other)
     }
-    return hasSameContent(index, kind: kind, as: other)
+  }
+
+  /// Returns a copy of the row with some values replaced, and some copied from another row. Large values are not read.
+  ///
+  /// - Parameters:
+  ///   - values: The new values, by slot.
+  ///   - slots: The slots to copy from the other row.
+  ///   - other: A row that has these slots.
+  ///   - entity: An entity whose slots are those of the row, or the first of them. Only these are copied.
+  ///   - version: The version; nil for the row's own.
+  ///   - writer: The writer to which the row is added.
+  package func edited(
+    _ values: [Int: Slot] = [:], taking slots: SlotMask = SlotMask(), from other: RowImage? = nil, of entity: CompiledEntity,
+    version: Int64? = nil, into writer: RowWriter = RowWriter(rowCapacity: 1)
+  ) -> RowImage {
+    writer.beginRow(entityNumber: entityNumber, slotCount: slotCount, key: key, version: version ?? self.version)
+    for (index, kind) in entity.kinds.enumerated() where kind != .none {
+      if let value = values[index] {
+        writer.set(value, at: index)
+      } else if let other, slots.contains(index) {
+        writer.copy(index, kind: kind, from: other)
+      } else {
+        writer.copy(index, kind: kind, from: self)
+      }
+    }
+    return writer.endRow()
   }
 
   /// Returns whether a slot is readable in both rows and has the same content, comparing the bytes of external values.

@@ -327,6 +327,9 @@ public struct SlotMask: Sendable, Hashable {
   /// Creates a set of slots below 64 from a bit mask.
   package init(low: UInt64) { self.low = low }
 
+  /// Creates a set of slots.
+  package init(slots: some Sequence<Int>) { for slot in slots { insert(slot) } }
+
   /// Whether the set is empty.
   @inlinable public var isEmpty: Bool { low == 0 && high.allSatisfy { $0 == 0 } }
 

@@ -122,10 +122,9 @@ struct BatchInserter {
   }
 
   private mutating func merge(_ new: RowImage, _ slots: SlotMask, into holder: RowImage, version: Int64) throws {
-    var values: [Int: Slot] = [:]
-    for slot in slots.slots(below: new.slotCount) { values[slot] = try new.slot(slot, kind: merging.entity.slots[slot].kind) }
     let writer = batch.engine.makeRowWriter(rowCapacity: 1)
-    let row = BatchEdits.edited(holder, values, entity: schema.model.entities[holder.entityNumber], version: version, into: writer)
+    let row = holder.edited(
+      taking: slots, from: new, of: schema.model.entities[holder.entityNumber], version: version, into: writer)
     let plan = try batch.engine.saveStatements.update(holder.entityNumber, slots, schema)
     // Statements bind the row's memory without copying.
     written.append(row)

@@ -174,9 +174,9 @@ struct ReleasedReferences {
 
   private func report(_ reference: ObjectReference, _ slots: SlotMask, _ old: RowImage?, _ changes: ChangeStream) throws {
     let new = old.map { row in
-      BatchEdits.edited(
-        row, Dictionary(uniqueKeysWithValues: slots.slots(below: row.slotCount).map { ($0, Slot.null) }),
-        entity: batch.schema.model.entities[reference.entity], version: row.version + 1, into: RowWriter(rowCapacity: 1))
+      row.edited(
+        Dictionary(uniqueKeysWithValues: slots.slots(below: row.slotCount).map { ($0, Slot.null) }),
+        of: batch.schema.model.entities[reference.entity], version: row.version + 1)
     }
     try changes.update(reference, slots, old: old, new: new)
   }

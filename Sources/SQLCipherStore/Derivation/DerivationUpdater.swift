@@ -122,8 +122,7 @@ struct DerivationUpdater {
     let (reader, writer) = (RowWriter(), RowWriter())
     try rows.read(updates.map(\.key)[...], of: derivation.table, transaction.reading, into: reader)
     let written = reader.finish().map { row in
-      BatchEdits.edited(
-        row, [slot.index: values[row.key] ?? .null], entity: schema.model.entities[row.entityNumber], version: row.version, into: writer)
+      row.edited([slot.index: values[row.key] ?? .null], of: schema.model.entities[row.entityNumber], into: writer)
     }
     return try UniquenessConflict(rows, transaction.reading, .save, in: space).error(error, UniqueClaims(written, model: schema.model))
   }

@@ -181,9 +181,7 @@ struct SaveExecutor {
   }
 
   private func uniqueSlots(of entity: Int) -> SlotMask {
-    var slots = SlotMask()
-    for constraint in schema.model.entities[entity].uniquenessConstraints { for slot in constraint { slots.insert(slot) } }
-    return slots
+    SlotMask(slots: schema.model.entities[entity].uniquenessConstraints.joined())
   }
 
   func run(_ plan: UpdatePlan, _ row: RowImage, oldVersion: Int64) throws {
