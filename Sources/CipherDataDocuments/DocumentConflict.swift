@@ -83,12 +83,7 @@ extension MergeConflict {
   /// The properties that both sides have changed to different values.
   fileprivate var keysOfBothSides: [String] {
     guard let mine = objectSnapshot, let theirs = storeSnapshot else { return [] }
-    return mine.entity.slots.filter { slot in
-      if slot.kind == .none || slot.isDerived || mine.row.hasSameValue(slot.index, kind: slot.kind, as: theirs.row) { return false }
-      guard let original = originalSnapshot else { return true }
-      return !original.row.hasSameValue(slot.index, kind: slot.kind, as: mine.row)
-        && !original.row.hasSameValue(slot.index, kind: slot.kind, as: theirs.row)
-    }.map(\.name)
+    return ThreeWayMerge(base: originalSnapshot?.row, mine: mine.row, theirs: theirs.row, of: mine.entity).conflictingNames
   }
 }
 

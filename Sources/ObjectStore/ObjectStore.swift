@@ -8,6 +8,7 @@
 //   RowCache      the cache of rows that the contexts of a store share
 //   Coordinator   the open stores of a model
 //   Changes       change sets: what a commit changed, and its publication to observers
+//   Merging       three-way merges of rows, members and orders
 //   History       the history of transactions: recording, reading, observing; commits of other processes
 //   Generations   query generations: pinned states of stores
 //   Execution     executing fetches and saves, and evaluating fetches in memory

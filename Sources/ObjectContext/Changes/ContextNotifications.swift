@@ -343,9 +343,8 @@ struct MergeOverrides {
     for (object, row) in former {
       guard let overlay = object.overlay, let now = object.image else { continue }
       let entity = object.compiledEntity
-      let names = entity.slots.filter { slot in
-        overlay.isDirty(slot.index) && !slot.isTransient && !row.hasSameValue(slot.index, kind: slot.kind, as: now)
-      }.map(\.name)
+      let changed = now.slots(differingFrom: row, of: entity, among: overlay.dirty)
+      let names = entity.slots.filter { changed.contains($0.index) }.map(\.name)
       if !names.isEmpty { overridden[object.objectID] = Set(names) }
     }
     former = []

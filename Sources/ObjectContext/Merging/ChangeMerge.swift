@@ -59,10 +59,7 @@ struct ChangeMerge {
     // The values of an object that was never read are lost with the row.
     guard object.flags.contains(.isUpdated), !object.flags.contains(.isDeleted), object.row != nil else { return false }
     if context.changeReceiver.retainsChangedObjects { return true }
-    switch context.mergePolicy.type(for: object.compiledEntity, in: context.model) {
-    case .mergeByPropertyObjectTrump, .overwrite: return true
-    case .error, .mergeByPropertyStoreTrump, .rollback: return false
-    }
+    return context.mergePolicy.type(for: object.compiledEntity, in: context.model).rules.keepsRow(deletedBy: .theirs) ?? false
   }
 
   /// Removes objects whose rows were deleted elsewhere from the context.

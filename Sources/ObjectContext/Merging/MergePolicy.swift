@@ -25,6 +25,17 @@ public struct MergePolicy: Sendable, CustomStringConvertible {
     case overwrite = 3
     /// Discards the object's changes; the object takes the store's values.
     case rollback = 4
+
+    /// The rules of the type, from which every merge takes its decisions.
+    var rules: MergeRules {
+      switch self {
+      case .error: MergeRules(.neither)
+      case .mergeByPropertyStoreTrump: MergeRules(.theirs)
+      case .mergeByPropertyObjectTrump: MergeRules(.mine)
+      case .overwrite: MergeRules(.mine, unit: .row)
+      case .rollback: MergeRules(.theirs, unit: .row)
+      }
+    }
   }
 
   /// The policy for objects to which no rule applies.
@@ -143,6 +154,57 @@ public struct MergePolicy: Sendable, CustomStringConvertible {
   }
 }
 
+/// Computes the values that a policy supplies for objects of one store, in their stored form.
+struct PolicyValues {
+  let policy: MergePolicy
+  let model: CompiledModel
+  let space: UInt32
+
+  /// Returns the values that a decision and the rules for properties in conflict supply, by slot.
+  ///
+  /// - Parameter states: The states that the rules compare; nil if a side is unknown.
+  func slots(of decision: MergeDecision, _ entity: CompiledEntity, conflicts: SlotMask = SlotMask(), _ states: SnapshotConflict? = nil)
+    throws -> [Int: Slot]
+  {
+    var values: [Int: Slot] = [:]
+    if let states, !conflicts.isEmpty {
+      for slot in entity.slots where conflicts.contains(slot.index) {
+        guard let rule = policy.rule(for: slot.name, of: entity, in: model) else { continue }
+        values[slot.index] = try self.slot(of: rule(states), slot, entity)
+      }
+    }
+    for (key, value) in decision.values {
+      guard let slot = entity.slot(named: key), slot.kind != .none, !slot.isDerived else {
+        throw KeyValueError(
+          .unknownKey, key: key, entityName: entity.name,
+          detail: "a merge policy gives values of stored attributes and to-one relationships")
+      }
+      values[slot.index] = try self.slot(of: value, slot, entity)
+    }
+    for (key, value) in decision.storedValues {
+      // Values set on an object of a subentity may not be properties of the surviving object.
+      if let slot = entity.slot(named: key), slot.kind != .none, !slot.isDerived { values[slot.index] = value }
+    }
+    return values
+  }
+
+  /// Converts the value of a rule to its stored form.
+  private func slot(of value: (any Sendable)?, _ slot: CompiledSlot, _ entity: CompiledEntity) throws -> Slot {
+    guard let relationship = slot.relationship else {
+      let isCoded = slot.attributeType == .transformable
+      return try ManagedObject.slotValue(
+        from: isCoded ? value : value.map(AttributeConversion.withoutEnumeration), for: slot, entityName: entity.name)
+    }
+    guard let value = AttributeConversion.unwrapped(value) else { return .null }
+    guard let objectID = value as? ManagedObjectID, objectID.space == space, !objectID.isTemporaryID,
+      model.entities[relationship.destinationEntity].subtree.contains(Int(objectID.entityNumber))
+    else {
+      throw KeyValueError(.wrongType, key: slot.name, entityName: entity.name, detail: "a merge policy gives the ID of a saved object")
+    }
+    return .int(objectID.reference.rawValue)
+  }
+}
+
 /// A type-erased rule for a property.
 typealias ValueRule = @Sendable (_ conflict: SnapshotConflict) throws -> (any Sendable)?
 
@@ -152,6 +214,14 @@ struct SnapshotConflict {
   let original: RowSnapshot?
   let object: RowSnapshot
   let store: RowSnapshot
+}
+
+extension SnapshotConflict {
+  /// The states of a conflict; nil if a side is unknown.
+  init?(_ conflict: MergeConflict) {
+    guard let object = conflict.objectSnapshot, let store = conflict.storeSnapshot else { return nil }
+    self.init(objectID: conflict.objectID, original: conflict.originalSnapshot, object: object, store: store)
+  }
 }
 
 /// A property that both sides have changed to different values.
@@ -184,6 +254,8 @@ public struct MergeDecision: Sendable {
   public var values: [String: (any Sendable)?]
   /// Additional values to save, in stored form.
   package var storedValues: [String: Slot] = [:]
+
+  var rules: MergeRules { mergeType.rules }
 
   /// Creates a decision.
   public init(_ mergeType: MergePolicy.MergeType, values: [String: (any Sendable)?] = [:]) {

@@ -5,7 +5,7 @@ extension SaveConflicts {
   func resolve(_ conflict: ConstraintConflict) throws {
     guard let entity = model.entity(named: conflict.entityName) else { throw Unresolved() }
     let decision = try context.mergePolicy.decision(for: conflict, entity, in: model)
-    if decision.mergeType == .error { throw Unresolved() }
+    if decision.rules.winner == .neither { throw Unresolved() }
     if let database = conflict.databaseSnapshot { storedHolders[database.objectID.reference] = database.row }
     var parties: [ObjectReference] = []
     for objectID in conflict.objectIDs {
@@ -37,37 +37,30 @@ extension SaveConflicts {
     new: ObjectReference, into survivor: ObjectReference, _ decision: MergeDecision, _ conflict: ConstraintConflict
   ) throws {
     guard let mine = inserted[new], let theirs = pendingRow(survivor) ?? storedHolders[survivor] else { throw Unresolved() }
-    let (entity, kind) = (self.entity(theirs), decision.mergeType)
-    let takesValues = kind == .mergeByPropertyObjectTrump || kind == .overwrite
-    if takesValues, !entity.isKind(of: self.entity(mine)) {
-      throw Unresolved(
-        reason: "An object of the entity “\(self.entity(mine).name)” cannot be merged into one of the entity “\(entity.name)”.")
+    let (entity, own) = (entity(theirs), self.entity(mine))
+    let isFitting = entity.isKind(of: own)
+    if decision.rules.winner == .mine, !isFitting {
+      throw Unresolved(reason: "An object of the entity “\(own.name)” cannot be merged into one of the entity “\(entity.name)”.")
     }
     // Only values that were set count. Defaults would overwrite stored values.
-    let set = object(new)?.overlay?.dirty ?? SlotMask()
-    var (values, sources): ([Int: Slot], [Int: RowImage]) = ([:], [:])
-    for slot in self.entity(mine).slots where slot.kind != .none && !slot.isDerived {
-      if takesValues, set.contains(slot.index) || kind == .overwrite { sources[slot.index] = mine }
-      guard entity.isKind(of: self.entity(mine)), set.contains(slot.index),
-        let rule = context.mergePolicy.rule(for: slot.name, of: entity, in: model), !Self.isSame(slot, mine, theirs),
-        let object = snapshot(mine), let store = snapshot(theirs)
-      else { continue }
-      let states = SnapshotConflict(objectID: objectID(survivor), original: nil, object: object, store: store)
-      values[slot.index] = try resolverValues.slot(of: rule(states), slot, entity)
+    let set = isFitting ? object(new)?.overlay?.dirty ?? SlotMask() : SlotMask()
+    let merge = ThreeWayMerge(base: nil, mine: mine, theirs: theirs, changed: set, of: own)
+    let slots = merge.slotsOfMine(by: decision.rules, isRowConflict: true)
+    var states: SnapshotConflict?
+    if let object = snapshot(mine), let store = snapshot(theirs) {
+      states = SnapshotConflict(objectID: objectID(survivor), original: nil, object: object, store: store)
     }
-    for (slot, value) in try resolverValues.slots(of: decision, entity) { values[slot] = value }
-    var own = setSlots[survivor] ?? SlotMask()
-    for slot in Array(values.keys) + Array(sources.keys) { own.insert(slot) }
-    removeInsertion(new)
+    let values = try policyValues.slots(of: decision, entity, conflicts: merge.conflicts, states)
+    func row(version: Int64) -> RowImage { theirs.edited(values, taking: slots, from: mine, of: entity, version: version) }
+    inserted[new] = nil
     merged[new] = survivor
     affectedObjects.insert(survivor)
     formerRows[survivor, default: []] += [mine, theirs]
     if inserted[survivor] != nil {
-      insert(edited(theirs, values, taking: sources))
+      insert(row(version: theirs.version))
     } else if let base = updates[survivor] == nil ? storedHolders[survivor] : base(survivor) {
-      setSlots[survivor] = own
-      let row = edited(theirs, values, taking: sources, version: base.version + 1)
-      update(row, over: base)
+      for slots in [slots, SlotMask(slots: values.keys)] { setSlots[survivor, default: SlotMask()].formUnion(slots) }
+      update(row(version: base.version + 1), over: base)
     }
   }
 
@@ -79,13 +72,13 @@ extension SaveConflicts {
     // The merge of another object may have resolved the conflict.
     guard slots.contains(where: update.changedSlots.contains) else { return }
     affectedObjects.insert(reference)
-    switch decision.mergeType {
-    case .mergeByPropertyStoreTrump:
-      self.update(edited(update.row, [:], taking: Dictionary(slots.map { ($0, base) }, uniquingKeysWith: { $1 })), over: base)
-    case .rollback: refresh(base)
-    case .error, .mergeByPropertyObjectTrump, .overwrite:
+    guard decision.rules.winner == .theirs else {
       throw Unresolved(
         reason: "Two stored objects cannot both have the values, and neither is deleted for the other; change or delete one of them.")
+    }
+    switch decision.rules.unit {
+    case .row: refresh(base)
+    case .property: self.update(update.row.edited(taking: SlotMask(slots: slots), from: base, of: entity(base)), over: base)
     }
     try pairUp(reference, formerly: [update.row, base])
   }
@@ -144,19 +137,20 @@ extension SaveConflicts {
         var known: Set<ObjectReference> = []
         return list.map(self.survivor(of:)).filter { known.insert($0).inserted }
       }
-      var (added, removed, order) = (members(change.added), members(change.removed), change.order.map(members))
+      var difference = MemberDifference(added: members(change.added), removed: members(change.removed))
+      var order = change.order.map(members)
       let end = RelationshipEnd(source: source, relationship: change.relationshipID)
       if let position = positions[end] {
         let other = result[position]
-        added = other.added + added.filter { !other.added.contains($0) }
-        removed = other.removed + removed.filter { !other.removed.contains($0) }
-        if let first = other.order ?? order { order = first + (order ?? []).filter { !first.contains($0) } }
+        let former = MemberDifference(added: other.added, removed: other.removed)
+        difference = ThreeWayMerge.members(mine: difference, theirs: former, by: MergeRules(.mine)).difference
+        if let first = other.order { order = first.followed(by: order ?? []) }
       } else if source != change.source, inserted[source] == nil, let mine = order {
-        let stored = try storedMembers(of: source, change.relationshipID).filter { !removed.contains($0) }
-        order = stored + mine.filter { !stored.contains($0) }
+        let stored = try storedMembers(of: source, change.relationshipID)
+        order = MemberDifference(removed: difference.removed).applied(to: stored).followed(by: mine)
       }
       let moved = SaveChangesRequest.RelationshipChange(
-        source: source, relationshipID: change.relationshipID, added: added, removed: removed, order: order)
+        source: source, relationshipID: change.relationshipID, added: difference.added, removed: difference.removed, order: order)
       if let position = positions[end] {
         result[position] = moved
       } else {

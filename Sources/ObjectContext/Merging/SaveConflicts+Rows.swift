@@ -5,26 +5,26 @@ extension SaveConflicts {
   func resolve(_ conflict: MergeConflict) throws {
     let reference = conflict.objectID.reference
     let decision = try context.mergePolicy.decision(for: conflict, model.entities[reference.entity], in: model)
-    if decision.mergeType == .error { throw Unresolved() }
-    let keepsStore = decision.mergeType == .mergeByPropertyStoreTrump || decision.mergeType == .rollback
+    let rules = decision.rules
+    if rules.winner == .neither { throw Unresolved() }
     affectedObjects.insert(reference)
     if let update = updates[reference] {
       if let theirs = conflict.persistedRow {
         try merge(update.row, theirs, decision, conflict)
-      } else if keepsStore {
-        try discard(reference)
-      } else {
+      } else if rules.keepsRow(deletedBy: .theirs) ?? false {
         try reinsert(update.row, decision)
+      } else {
+        try discard(reference)
       }
     } else if deletions[reference] != nil {
-      guard let theirs = conflict.persistedRow else { return setDeletion(reference, version: nil) }
-      if keepsStore { restore(theirs) } else { setDeletion(reference, version: theirs.version) }
+      guard let theirs = conflict.persistedRow else { return deletions[reference] = nil }
+      if rules.keepsRow(deletedBy: .mine) ?? true { restore(theirs) } else { deletions[reference] = theirs.version }
     } else if let theirs = conflict.persistedRow {
       // The row was only locked, so there are no changes in memory.
       refresh(theirs)
-      setLock(reference, version: theirs.version)
+      locked[reference] = theirs.version
     } else {
-      setLock(reference, version: nil)
+      locked[reference] = nil
       try discard(reference)
     }
   }
@@ -33,29 +33,11 @@ extension SaveConflicts {
 
   private func merge(_ mine: RowImage, _ theirs: RowImage, _ decision: MergeDecision, _ conflict: MergeConflict) throws {
     let (reference, entity) = (mine.reference, entity(mine))
-    let base = base(reference)
-    let set = setSlots[reference] ?? SlotMask()
-    var (values, sources): ([Int: Slot], [Int: RowImage]) = ([:], [:])
-    for slot in entity.slots where slot.kind != .none && !slot.isDerived {
-      let isMine = set.contains(slot.index)
-      let isTheirs = base.map { !Self.isSame(slot, theirs, $0) } ?? true
-      let takesMine: Bool
-      switch decision.mergeType {
-      case .mergeByPropertyObjectTrump: takesMine = isMine
-      case .mergeByPropertyStoreTrump: takesMine = isMine && !isTheirs
-      case .overwrite: takesMine = true
-      case .error, .rollback: takesMine = false
-      }
-      if takesMine { sources[slot.index] = mine }
-      if isMine, isTheirs, let rule = context.mergePolicy.rule(for: slot.name, of: entity, in: model), !Self.isSame(slot, mine, theirs),
-        let object = conflict.objectSnapshot, let store = conflict.storeSnapshot
-      {
-        let states = SnapshotConflict(objectID: conflict.objectID, original: conflict.originalSnapshot, object: object, store: store)
-        values[slot.index] = try resolverValues.slot(of: rule(states), slot, entity)
-      }
-    }
-    for (slot, value) in try resolverValues.slots(of: decision, entity) { values[slot] = value }
-    let row = edited(theirs, values, taking: sources, version: theirs.version + 1)
+    let merge = ThreeWayMerge(
+      base: base(reference), mine: mine, theirs: theirs, changed: setSlots[reference] ?? SlotMask(), of: entity)
+    let values = try policyValues.slots(of: decision, entity, conflicts: merge.conflicts, SnapshotConflict(conflict))
+    // The rows conflict by their versions.
+    let row = merge.row(by: decision.rules, isRowConflict: true, setting: values, version: theirs.version + 1)
     try checkReferences(of: row)
     update(row, over: theirs)
     try pairUp(reference, formerly: [mine, theirs])
@@ -73,7 +55,7 @@ extension SaveConflicts {
 
   /// Accepts the deletion of an object by others.
   private func discard(_ reference: ObjectReference) throws {
-    removeUpdate(reference)
+    updates[reference] = nil
     deletedInStore.insert(reference)
     relationshipChanges.removeAll { $0.source == reference }
     relationshipChanges = relationshipChanges.map { change in
@@ -94,7 +76,7 @@ extension SaveConflicts {
   /// Inserts the row of an object that others have deleted.
   private func reinsert(_ mine: RowImage, _ decision: MergeDecision) throws {
     let (reference, entity) = (mine.reference, entity(mine))
-    var values = try resolverValues.slots(of: decision, entity)
+    var values = try policyValues.slots(of: decision, entity)
     // The destinations of its references may be deleted as well.
     let destinations = entity.slots.filter { $0.kind == .reference && values[$0.index] == nil }.map { ($0, mine.reference($0.index)) }
     let unknown = Set(destinations.map(\.1).filter { !$0.isNull && inserted[$0] == nil && $0 != reference })
@@ -107,7 +89,7 @@ extension SaveConflicts {
     }
     // A version that no reader of the former row can have seen.
     insert(edited(mine, values, version: mine.version + 65_536))
-    removeUpdate(reference)
+    updates[reference] = nil
     try relink(reference)
     try pairUp(reference, formerly: [mine])
   }
@@ -134,9 +116,9 @@ extension SaveConflicts {
   private func link(_ source: ObjectReference, _ relationship: Int, _ members: [ObjectReference], order: [ObjectReference]?) {
     let position = relationshipChanges.firstIndex { $0.source == source && $0.relationshipID == relationship }
     let known = position.map { relationshipChanges[$0] }
-    let added = (known?.added ?? []) + members.filter { !(known?.added.contains($0) ?? false) }
     let change = SaveChangesRequest.RelationshipChange(
-      source: source, relationshipID: relationship, added: added, removed: known?.removed ?? [], order: order ?? known?.order)
+      source: source, relationshipID: relationship, added: (known?.added ?? []).followed(by: members), removed: known?.removed ?? [],
+      order: order ?? known?.order)
     if let position { relationshipChanges[position] = change } else { relationshipChanges.append(change) }
   }
 }
@@ -149,11 +131,11 @@ extension SaveConflicts {
   func restore(_ row: RowImage) {
     var waiting = [row]
     while let row = waiting.popLast() {
-      setDeletion(row.reference, version: nil)
+      deletions[row.reference] = nil
       restored.insert(row.reference)
       affectedObjects.insert(row.reference)
       refresh(row)
-      setBase(row)
+      bases[row.reference] = row
       waiting += cascadedRows(of: row)
       restoreReferences(to: row)
     }
@@ -247,45 +229,5 @@ extension SaveConflicts {
         }
       }
     }
-  }
-}
-
-/// Converts the values of merge rules and decisions to slots, for objects of one store.
-struct ResolverValues {
-  let model: CompiledModel
-  let space: UInt32
-
-  /// Returns the values of a decision, by slot.
-  func slots(of decision: MergeDecision, _ entity: CompiledEntity) throws -> [Int: Slot] {
-    var values: [Int: Slot] = [:]
-    for (key, value) in decision.values {
-      guard let slot = entity.slot(named: key), slot.kind != .none, !slot.isDerived else {
-        throw KeyValueError(
-          .unknownKey, key: key, entityName: entity.name,
-          detail: "a merge policy gives values of stored attributes and to-one relationships")
-      }
-      values[slot.index] = try self.slot(of: value, slot, entity)
-    }
-    for (key, value) in decision.storedValues {
-      // Values set on an object of a subentity may not be properties of the surviving object.
-      if let slot = entity.slot(named: key), slot.kind != .none, !slot.isDerived { values[slot.index] = value }
-    }
-    return values
-  }
-
-  /// Converts the value of a rule to its stored form.
-  func slot(of value: (any Sendable)?, _ slot: CompiledSlot, _ entity: CompiledEntity) throws -> Slot {
-    guard let relationship = slot.relationship else {
-      let isCoded = slot.attributeType == .transformable
-      return try ManagedObject.slotValue(
-        from: isCoded ? value : value.map(AttributeConversion.withoutEnumeration), for: slot, entityName: entity.name)
-    }
-    guard let value = AttributeConversion.unwrapped(value) else { return .null }
-    guard let objectID = value as? ManagedObjectID, objectID.space == space, !objectID.isTemporaryID,
-      model.entities[relationship.destinationEntity].subtree.contains(Int(objectID.entityNumber))
-    else {
-      throw KeyValueError(.wrongType, key: slot.name, entityName: entity.name, detail: "a merge policy gives the ID of a saved object")
-    }
-    return .int(objectID.reference.rawValue)
   }
 }

@@ -15,16 +15,16 @@ final class SaveConflicts {
   /// New rows, in order.
   private(set) var insertedOrder: [ObjectReference] = []
   private var insertedPositions: [ObjectReference: Int] = [:]
-  private(set) var inserted: [ObjectReference: RowImage] = [:]
+  var inserted: [ObjectReference: RowImage] = [:]
   private var updateOrder: [ObjectReference] = []
-  private(set) var updates: [ObjectReference: SaveChangesRequest.Update] = [:]
-  private(set) var deletions: [ObjectReference: Int64] = [:]
-  private(set) var locked: [ObjectReference: Int64] = [:]
+  var updates: [ObjectReference: SaveChangesRequest.Update] = [:]
+  var deletions: [ObjectReference: Int64] = [:]
+  var locked: [ObjectReference: Int64] = [:]
   var relationshipChanges: [SaveChangesRequest.RelationshipChange]
 
   // The state of the store.
   /// The stored rows on which updates are based: as they were read, or as conflicts have reported them.
-  private(set) var bases: [ObjectReference: RowImage] = [:]
+  var bases: [ObjectReference: RowImage] = [:]
   /// The slots of merged rows that were set in memory.
   var setSlots: [ObjectReference: SlotMask] = [:]
   /// Stored rows that already have unique values of the save.
@@ -84,8 +84,8 @@ final class SaveConflicts {
     return request
   }
 
-  /// Converts the values of the policy's rules and decisions to their stored form.
-  var resolverValues: ResolverValues { ResolverValues(model: model, space: space) }
+  /// Computes the values of the policy's rules and decisions.
+  var policyValues: PolicyValues { PolicyValues(policy: context.mergePolicy, model: model, space: space) }
 
   // MARK: Rows
 
@@ -99,8 +99,6 @@ final class SaveConflicts {
 
   /// Returns the stored row on which an object's changes are based.
   func base(_ reference: ObjectReference) -> RowImage? { bases[reference] ?? object(reference)?.image }
-
-  func setBase(_ row: RowImage) { bases[row.reference] = row }
 
   /// Returns the row that the save writes for an object; nil if it writes none.
   func pendingRow(_ reference: ObjectReference) -> RowImage? { inserted[reference] ?? updates[reference]?.row }
@@ -119,23 +117,15 @@ final class SaveConflicts {
     }.map(\.element)
   }
 
-  func removeInsertion(_ reference: ObjectReference) { inserted[reference] = nil }
-  func removeUpdate(_ reference: ObjectReference) { updates[reference] = nil }
-  func setDeletion(_ reference: ObjectReference, version: Int64?) { deletions[reference] = version }
-  func setLock(_ reference: ObjectReference, version: Int64?) { locked[reference] = version }
-
   func refresh(_ row: RowImage) {
-    removeUpdate(row.reference)
+    updates[row.reference] = nil
     refreshed[row.reference] = row
   }
 
   /// Writes a row over the stored one, unless they are equal.
   func update(_ row: RowImage, over base: RowImage) {
     bases[row.reference] = base
-    var changed = SlotMask()
-    for slot in entity(row).slots where slot.kind != .none && !slot.isDerived && !Self.isSame(slot, row, base) {
-      changed.insert(slot.index)
-    }
+    let changed = row.slots(differingFrom: base, of: entity(row))
     if changed.isEmpty { return refresh(base) }
     unvalidated.insert(row.reference)
     refreshed[row.reference] = nil
@@ -145,39 +135,9 @@ final class SaveConflicts {
     updates[row.reference] = update
   }
 
-  /// Returns whether two rows have the same value of a property. Large values outside the rows are compared only if necessary.
-  static func isSame(_ slot: CompiledSlot, _ one: RowImage, _ other: RowImage) -> Bool {
-    let index = slot.index
-    if one.isUnreadable(index) || other.isUnreadable(index) { return false }
-    if one.isNull(index) || other.isNull(index) { return one.isNull(index) && other.isNull(index) }
-    switch slot.kind {
-    case .int, .reference, .none: return one.word(index) == other.word(index)
-    // NaN does not equal itself; compare the bits.
-    case .real: return one.word(index) == other.word(index) || one.real(index) == other.real(index)
-    case .text: return one.bytes(index).elementsEqual(other.bytes(index))
-    case .bytes: return one.hasSameValue(index, kind: .bytes, as: other)
-    }
-  }
-
-  /// Returns a row with some values replaced, and some copied from other rows of its entity.
-  func edited(
-    _ row: RowImage, _ values: [Int: Slot], taking sources: [Int: RowImage] = [:], externals: [Int: ExternalData] = [:],
-    version: Int64? = nil
-  ) -> RowImage {
-    let writer = RowWriter(rowCapacity: 1)
-    let entity = entity(row)
-    writer.beginRow(entityNumber: row.entityNumber, slotCount: row.slotCount, key: row.key, version: version ?? row.version)
-    for slot in entity.slots where slot.kind != .none {
-      if let value = values[slot.index] {
-        writer.set(value, at: slot.index)
-      } else if let external = externals[slot.index] {
-        writer.setExternal(external, at: slot.index)
-      } else {
-        // Copies large values without reading them.
-        writer.copy(slot.index, kind: slot.kind, from: sources[slot.index] ?? row)
-      }
-    }
-    return writer.endRow()
+  /// Returns a row with some values replaced.
+  func edited(_ row: RowImage, _ values: [Int: Slot], version: Int64? = nil) -> RowImage {
+    row.edited(values, of: entity(row), version: version)
   }
 
   /// Returns the current stored rows of objects. Omits deleted ones.
@@ -193,18 +153,8 @@ final class SaveConflicts {
 
   /// Returns the row of an object with its unsaved changes, for an object that the save does not write.
   private func currentRow(_ reference: ObjectReference, over base: RowImage?) -> RowImage? {
-    guard let base, let overlay = object(reference)?.overlay else { return base }
-    var (values, externals): ([Int: Slot], [Int: ExternalData]) = ([:], [:])
-    for slot in entity(base).slots where slot.kind != .none && !slot.isDerived && overlay.isDirty(slot.index) {
-      if let external = overlay.external(slot.index) {
-        externals[slot.index] = external
-      } else if slot.kind == .reference, case .int(let word) = overlay[slot.index] {
-        values[slot.index] = .int(context.registry.savedReference(ObjectReference(rawValue: word)).rawValue)
-      } else {
-        values[slot.index] = overlay[slot.index]
-      }
-    }
-    return values.isEmpty && externals.isEmpty ? base : edited(base, values, externals: externals)
+    guard let base, let object = object(reference), object.overlay != nil else { return base }
+    return object.presentRow(key: base.key, version: base.version) { context.registry.savedReference($0) }
   }
 
   /// Returns a store's error with the values of both sides.

@@ -194,11 +194,9 @@ struct NestedSave {
     let owner = object(change.source)
     guard let state = owner.loadedState(context.model.relationships[change.relationshipID].index), state.isLoaded else { return }
     let members = state.members
-    let (present, named) = (Set(members), Set(order))
     // Members added by the parent itself come last.
-    let target = order.filter(present.contains) + members.filter { !named.contains($0) }
-    if target == members { return }
-    owner.setOrder(target, of: state)
+    let target = members.arranged(by: order)
+    if target != members { owner.setOrder(target, of: state) }
   }
 
   // MARK: Deletions

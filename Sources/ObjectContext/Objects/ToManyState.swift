@@ -1,4 +1,5 @@
 import ObjectModel
+import ObjectStore
 
 /// The state of one to-many relationship of one object: the stored members and the changes since. The stored members are never copied, and
 /// changes can be recorded before the members are loaded.
@@ -120,9 +121,7 @@ final class ToManyState {
   /// Applies an order that was set before the members were loaded again. Members that are not in it come last.
   private func rearrange(by order: [ObjectReference]) {
     explicitOrder = nil
-    let current = members
-    let (isMember, isNamed) = (Set(current), Set(order))
-    keep(order.filter(isMember.contains) + current.filter { !isNamed.contains($0) })
+    keep(members.arranged(by: order))
   }
 
   private func baseContains(_ reference: ObjectReference) -> Bool {

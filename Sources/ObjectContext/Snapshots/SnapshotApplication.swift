@@ -46,53 +46,34 @@ struct SnapshotApplication {
   /// - Throws: The conflict, if the policy does not resolve it; errors of custom merge rules.
   mutating func merge() throws {
     let theirs = object.presentRow(known: { context.registry.savedReference($0) })
-    var both: [CompiledSlot] = []
-    for slot in entity.slots where snapshot.changes[slot.index] != nil {
-      // Equal values on both sides are not a conflict.
-      if isSame(slot, mine, theirs) { continue }
-      taken.append(slot.index)
-      if !isSame(slot, snapshot.row, theirs) { both.append(slot) }
-    }
-    if !both.isEmpty { try decide(both, theirs) }
+    let set = SlotMask(slots: snapshot.changes.keys)
+    let merge = ThreeWayMerge(
+      base: snapshot.row, mine: mine, theirs: theirs, changed: set, of: entity, canonical: { context.registry.savedReference($0) })
+    let rules = merge.conflicts.isEmpty ? MergeRules(.mine) : try decide(merge, theirs)
+    let slots = merge.slotsOfMine(by: rules)
+    // Equal values on both sides need not be set.
+    taken = entity.slots.indices.filter { set.contains($0) && slots.contains($0) && !merge.equal.contains($0) && decided[$0] == nil }
+    takesMembers = rules.winner == .mine || !merge.takesWholeRow(by: rules)
   }
 
-  private mutating func decide(_ both: [CompiledSlot], _ theirs: RowImage) throws {
+  /// Returns the rules of the policy for a conflict, and adds the values that it supplies.
+  private mutating func decide(_ merge: ThreeWayMerge, _ theirs: RowImage) throws -> MergeRules {
     let space = object.currentID.space
-    func values(_ row: RowImage) -> RowSnapshot { RowSnapshot(row, of: entity, space: space) }
     var conflict = MergeConflict(
       objectID: object.currentID, oldVersion: snapshot.version, newVersion: theirs.version, persistedRow: theirs)
     conflict.originalSnapshot = snapshot.base
-    conflict.objectSnapshot = values(mine)
-    conflict.cachedSnapshot = values(theirs)
-    conflict.propertyNames = both.map(\.name)
+    conflict.objectSnapshot = RowSnapshot(mine, of: entity, space: space)
+    conflict.cachedSnapshot = RowSnapshot(theirs, of: entity, space: space)
+    conflict.propertyNames = merge.conflictingNames
     let decision = try context.mergePolicy.decision(for: conflict, entity, in: context.model)
-    switch decision.mergeType {
-    case .error:
+    if decision.rules.winner == .neither {
       var error = StoreError(.setOnBothSides(object.currentID, conflict.propertyNames), operation: .applySnapshot)
       error.mergeConflicts = [conflict]
       throw error
-    case .mergeByPropertyStoreTrump:
-      let theirs = Set(both.map(\.index))
-      taken.removeAll(where: theirs.contains)
-    case .rollback: (taken, takesMembers) = ([], false)
-    case .mergeByPropertyObjectTrump, .overwrite: break
     }
-    let stored = ResolverValues(model: context.model, space: space)
-    for slot in both {
-      guard let rule = context.mergePolicy.rule(for: slot.name, of: entity, in: context.model) else { continue }
-      let states = SnapshotConflict(
-        objectID: object.currentID, original: snapshot.base, object: values(mine), store: values(theirs))
-      decided[slot.index] = try stored.slot(of: rule(states), slot, entity)
-    }
-    decided.merge(try stored.slots(of: decision, entity)) { $1 }
-    taken.removeAll { decided[$0] != nil }
-  }
-
-  private func isSame(_ slot: CompiledSlot, _ one: RowImage, _ other: RowImage) -> Bool {
-    if slot.kind == .reference, !one.isNull(slot.index), !other.isNull(slot.index) {
-      return context.registry.savedReference(one.reference(slot.index)) == context.registry.savedReference(other.reference(slot.index))
-    }
-    return SaveConflicts.isSame(slot, one, other)
+    decided = try PolicyValues(policy: context.mergePolicy, model: context.model, space: space)
+      .slots(of: decision, entity, conflicts: merge.conflicts, SnapshotConflict(conflict))
+    return decision.rules
   }
 
   // MARK: Applying
@@ -176,15 +157,16 @@ struct SnapshotApplication {
       // All members of a new object are added.
       let target = snapshot.changedMembers[index] ?? (isNew ? snapshot.members[index] : nil)
       guard let target else { return nil }
-      let former = Set(isNew ? [] : try snapshot.members[index] ?? context.memberIDs(of: object, relationship))
-      let kept = Set(target)
+      let former = isNew ? [] : try snapshot.members[index] ?? context.memberIDs(of: object, relationship)
+      let difference = MemberDifference(from: former, to: target)
+      let added = Set(difference.added)
       let members = try target.map { id in
         // A former member may be deleted by now.
-        former.contains(id) ? context.registeredObject(for: id) ?? context.object(with: id) : try destination(id, relationship)
+        added.contains(id) ? try destination(id, relationship) : context.registeredObject(for: id) ?? context.object(with: id)
       }
       return MemberChange(
-        relationship: relationship, added: zip(target, members).filter { !former.contains($0.0) }.map(\.1),
-        removed: former.filter { !kept.contains($0) }.map(context.object(with:)).filter { $0.managedObjectContext === context },
+        relationship: relationship, added: zip(target, members).filter { added.contains($0.0) }.map(\.1),
+        removed: difference.removed.map(context.object(with:)).filter { $0.managedObjectContext === context },
         order: relationship.isOrdered ? members.map(\.currentID.reference) : nil)
     }
   }
@@ -195,9 +177,8 @@ struct SnapshotApplication {
     for member in change.added { object.addToToMany(member, at: index) }
     guard let order = change.order, let state = object.loadedState(index), state.isLoaded else { return }
     let members = state.members
-    let (present, named) = (Set(members), Set(order))
     // Members that were added meanwhile follow at the end.
-    let target = order.filter(present.contains) + members.filter { !named.contains($0) }
+    let target = members.arranged(by: order)
     if target == members { return }
     state.setOrder(target)
     object.recordChange()

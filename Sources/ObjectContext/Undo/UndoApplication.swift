@@ -160,9 +160,7 @@ struct UndoApplication {
   private func restore(_ order: [ObjectReference], of object: ManagedObject, at index: Int) {
     guard let state = object.loadedState(index), state.isLoaded else { return }
     let members = state.members
-    let order = order.map { context.registry.savedReference($0) }
-    let (present, named) = (Set(members), Set(order))
-    let target = order.filter(present.contains) + members.filter { !named.contains($0) }
+    let target = members.arranged(by: order.map { context.registry.savedReference($0) })
     if target != members { object.setOrder(target, of: state) }
   }
 

@@ -74,10 +74,7 @@ struct InMemoryRows: Sendable {
     }
     guard relationship.isOrdered, let orders = orders[relationship.id] else { return members }
     for (source, order) in orders {
-      guard let current = members[source] else { continue }
-      let isMember = Set(current)
-      let isOrdered = Set(order)
-      members[source] = order.filter(isMember.contains) + current.filter { !isOrdered.contains($0) }
+      if let current = members[source] { members[source] = current.arranged(by: order) }
     }
     return members
   }
