@@ -201,5 +201,6 @@ final class MemberMergeTests: XCTestCase {
     XCTAssertEqual(merged([1], [1, 10, 11], [1, 20, 21]).order, [1, 10, 11, 20, 21])
     XCTAssertEqual(merged([1], [1, 10, 11], [1, 20, 21], .theirs).order, [1, 20, 21, 10, 11])
     XCTAssertEqual(merged([], [10, 11], [11, 20]).order, [10, 11, 20], "a member that both have added is in the list once")
+    XCTAssertFalse(merged([1, 2], [1, 9, 2], [1, 2, 9]).isConflict, "only moves of a member of the base conflict")
   }
 }
