@@ -200,11 +200,12 @@ extension SQLCipherIncrementalStore {
   private func updateAuxiliaries(_ layout: TableLayout, _ transaction: WriteTransaction) throws {
     let model = configuration.model
     let schema = try StoreSchema(model: model, layout: layout)
-    let hasFilled = try SchemaAuxiliaries(schema: schema).update(transaction)
-    if hasFilled {
+    let computed = try SchemaAuxiliaries(schema: schema).update(transaction)
+    if !computed.isEmpty {
       let trace = StatementTrace(observer: configuration.description.sqlObserver)
-      let author = configuration.description.migrationAuthor
-      try TransactionRecord.writeMigration(from: model.checksum, to: schema, layout, transaction, author: author, trace: trace, path: path)
+      let history = try MigrationHistory(transaction, author: configuration.description.migrationAuthor, trace: trace, path: path)
+      let ids = HistoryIDs(layout, of: model)
+      try history?.write(MigrationChanges.computed(computed, ids), from: model.checksum, to: schema, ids)
     }
     let isSameLayout = layout == TableLayout(model: model, entityNumbers: configuration.entityNumbers)
     try MetadataTable.write(

@@ -42,7 +42,13 @@ final class HistoryRecordTests: XCTestCase {
       .linked(relationship: 8, isRemoval: true, author, members: [book, author]),
       .ordered(relationship: 9, author, members: nil), .ordered(relationship: 9, author, members: []),
       .ordered(relationship: 9, author, members: [book, author, book]), .whole(from: "", to: ""), .whole(from: "abc", to: "d\u{e9}f"),
-      .moved(relationship: 9, author, runs: [HistoryRun(after: nil, members: [book])]),
+      .moved(relationship: 9, author, runs: [HistoryRun(after: nil, members: [book])]), .migrated(from: "a", to: "b", changes: []),
+      .migrated(
+        from: "a", to: "b",
+        changes: [
+          HistorySchemaChange(.objectsRemoved, entity: 3), HistorySchemaChange(.filled, entity: 3, property: 4, value: .text("new")),
+          HistorySchemaChange(.completed, entity: 3, property: 4), HistorySchemaChange(.moved, entity: 3, property: 4, former: 5),
+        ]),
       .moved(relationship: 9, author, runs: [HistoryRun(after: book, members: [author, book]), HistoryRun(after: nil, members: [book])]),
     ]
     XCTAssertEqual(try decoded(encoded(records)), records)
@@ -163,7 +169,9 @@ final class HistoryRecordTests: XCTestCase {
       // More than 64 bits; more properties than bytes; bytes that are not text; a value of an unknown kind; a digest that is too short.
       [1, 255, 255, 255, 255, 255, 255, 255, 255, 255, 2], [3, 1, 1, 100, 1], [12, 1, 255, 0], [2, 1, 1, 1, 1, 7],
       [2, 1, 1, 1, 1, 6, 1, 1, 2, 0, 0],
-      // No runs, a run without members, and one whose members are missing.
+      // An unknown kind of schema change, fields that do not fit the kind; no runs, a run without members, and one that ends early.
+      [14, 0, 0, 1, 9, 1, 1, 0, 0], [14, 0, 0, 1, 1, 1, 1, 0, 0], [14, 0, 0, 1, 3, 1, 0, 0, 0], [14, 0, 0, 1, 7, 1, 1, 0, 0],
+      [14, 0, 0, 1, 3, 1, 1, 0, 2],
       [13, 1, 1, 1, 0], [13, 1, 1, 1, 1, 0, 0], [13, 1, 1, 1, 1, 2, 1, 2, 1, 1],
     ]
     for bytes in hostile {
@@ -210,7 +218,7 @@ private struct RandomHistory {
   }
 
   mutating func record() -> HistoryRecord {
-    switch Int.random(in: 0...10, using: &generator) {
+    switch Int.random(in: 0...11, using: &generator) {
     case 0: .inserted(entity: id(), first: number(upTo: 45), count: number(upTo: 44))
     case 1: .insertedWithValues(object(), assignments())
     case 2: .updated(object(), properties: list { $0.id() })
@@ -228,6 +236,15 @@ private struct RandomHistory {
           + list {
             HistoryRun(after: Bool.random(using: &$0.generator) ? nil : $0.object(), members: [$0.object()] + $0.list { $0.object() })
           })
+    case 10:
+      .migrated(
+        from: generator.word(length: 0...40), to: generator.word(length: 0...40),
+        changes: list { random in
+          let kind = HistorySchemaChange.Kind.allCases.randomElement(using: &random.generator) ?? .filled
+          return HistorySchemaChange(
+            kind, entity: random.id(), property: kind == .objectsRemoved ? 0 : random.id(), former: kind == .moved ? random.id() : 0,
+            value: Bool.random(using: &random.generator) ? nil : random.value())
+        })
     default: .whole(from: generator.word(length: 0...40), to: generator.word(length: 0...40))
     }
   }

@@ -364,6 +364,41 @@ final class HistoryFileTests: XCTestCase {
     XCTAssertLessThanOrEqual(try transactions(old).count, 2, "the newest of the old ones may still be the newest when it is looked")
   }
 
+  func testInsertingOneOfTenThousandOrderedMembersWritesLessThanAHundredBytes() throws {
+    let store = try TestStore()
+    let model = try CompiledModel(
+      ManagedObjectModel {
+        Entity("Book") {
+          Relationship("chapters", toMany: "Chapter", inverse: "book").ordered()
+          Relationship("tags", toMany: "Tag", inverse: "books").ordered()
+        }
+        Entity("Chapter") { Relationship("book", to: "Book", inverse: "chapters") }
+        Entity("Tag") { Relationship("books", toMany: "Book", inverse: "tags") }
+      })
+    let open = try tracked(store, .values, model)
+    let context = open.newContext()
+    let book = try context.insert("Book")
+    for (name, entity) in [("chapters", "Chapter"), ("tags", "Tag")] {
+      try book.setValue(try (0..<10_000).map { _ in try context.insert(entity) }, forKey: name)
+    }
+    try context.save()
+    for (name, entity) in [("chapters", "Chapter"), ("tags", "Tag")] {
+      let before = book.list(name)
+      let added = try context.insert(entity)
+      try book.setValue(Array(before.prefix(5_000) + [added] + before.suffix(5_000)), forKey: name)
+      try context.save()
+      let newest = try XCTUnwrap((open.store as? any HistoryStore)?.historyBounds()?.newest.number)
+      var query = HistoryQuery()
+      query.after = newest - 1
+      let entries = try XCTUnwrap((open.store as? any HistoryStore)?.historyEntries(query, byteLimit: 1 << 20))
+      XCTAssertLessThan(entries.map(\.changes.count).reduce(0, +), 100, name)
+      let changes = try XCTUnwrap(transactions(open).last?.changes)
+      let change = try XCTUnwrap(changes.first { $0.orders[name] != nil })
+      XCTAssertEqual(change.order(before.map(\.objectID), of: name), book.list(name).map(\.objectID))
+      XCTAssertEqual(change.orders[name], [.init(after: before[4_999].objectID, members: [added.objectID])])
+    }
+  }
+
   // MARK: Migrations
 
   private func library(_ version: String, @EntityBuilder _ book: () -> [any EntityComponent]) throws -> CompiledModel {
@@ -403,7 +438,9 @@ final class HistoryFileTests: XCTestCase {
     open = try OpenStore(store.description, model: newer)
     let all = try transactions(open)
     XCTAssertEqual(all.map(\.kind), [.begin, .save, .migration])
-    XCTAssertTrue(all[2].isWhole)
+    XCTAssertFalse(all[2].isWhole)
+    let removed = all[2].schemaChanges.map { "\($0.kind) \($0.entityName) \($0.propertyName ?? "")" }
+    XCTAssertEqual(Set(removed), ["objectsRemoved Author ", "propertyRemoved Book pages"])
     XCTAssertEqual(all[1].skippedChangeCount, 1, "the author's entity was removed")
     let changes = try XCTUnwrap(all[1].changes)
     let inserted = try XCTUnwrap(changes.first { $0.changedObjectID.entityName == "Book" && $0.changeType == .insert })

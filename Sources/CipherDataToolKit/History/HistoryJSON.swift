@@ -18,6 +18,7 @@ struct HistoryJSON {
       ("inserted", .integer(counts.inserted)), ("updated", .integer(counts.updated)), ("deleted", .integer(counts.deleted)),
     ]
     if transaction.isWhole { members.append(("whole", .bool(true))) }
+    if !transaction.schemaChanges.isEmpty { members.append(("schema", .array(transaction.schemaChanges.map(schemaChange)))) }
     return .object(members)
   }
 
@@ -51,6 +52,20 @@ struct HistoryJSON {
       if let new = change.newValues { members.append(("new", values(new, entity))) }
     }
     return .object(members)
+  }
+
+  private func schemaChange(_ change: PersistentHistoryTransaction.SchemaChange) -> JSONValue {
+    var members: [(String, JSONValue)] = [("change", .string(change.kind.rawValue)), ("entity", .string(change.entityName))]
+    if let name = change.propertyName { members.append(("property", .string(name))) }
+    if let name = change.formerPropertyName { members.append(("from", .string(name))) }
+    if showsValues, let value = value(change) { members.append(("value", value)) }
+    return .object(members)
+  }
+
+  /// Returns the value that was filled in, or `nil` if it was not recorded.
+  func value(_ change: PersistentHistoryTransaction.SchemaChange) -> JSONValue? {
+    guard let name = change.propertyName, let value = change.values, let entity = model.entity(named: change.entityName) else { return nil }
+    return values(value, entity)[name]
   }
 
   private func move(_ move: PersistentHistoryChange.Move) -> JSONValue {

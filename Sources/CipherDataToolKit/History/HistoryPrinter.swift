@@ -69,11 +69,19 @@ struct HistoryPrinter {
   private func write(_ parts: [PersistentHistoryTransaction], to writer: TableWriter) async throws {
     let json = HistoryJSON(model: coordinator.compiledModel, showsValues: true)
     var names = try await names(of: parts.flatMap { $0.changes ?? [] })[...]
+    var last: Int64?
     for part in parts {
       let time = InstantText.text(part.timestamp.timeIntervalSinceReferenceDate).map { JSONValue.string($0) } ?? .null
       let head: [JSONValue] = [time, part.author.map { .string($0) } ?? .null, .string(part.kind.rawValue)]
       let list = part.changes ?? []
-      if list.isEmpty, !part.isContinued {
+      // The parts of a transaction list the same changes of the schema.
+      let schemaChanges = part.transactionNumber == last ? [] : part.schemaChanges
+      last = part.transactionNumber
+      for change in schemaChanges {
+        let row = head + [.string(change.kind.rawValue), .string(change.entityName), .string(change.propertyName ?? "")]
+        try writer.write(row + (query.showsValues ? [.null, (json.value(change)?.serialized()).map { .string($0) } ?? .null] : []))
+      }
+      if list.isEmpty, schemaChanges.isEmpty, !part.isContinued {
         let whole: JSONValue = part.isWhole ? .string("(anything)") : .null
         try writer.write(head + [whole, .null, .null] + (query.showsValues ? [.null, .null] : []))
       }
@@ -195,7 +203,14 @@ struct HistoryLinePrinter {
     case .text:
       let time = InstantText.text(part.timestamp.timeIntervalSinceReferenceDate) ?? ""
       let head = "\(time)  \(part.author ?? "-")  \(part.kind.rawValue)"
-      if changes.isEmpty, !part.isContinued, !isContinuation { try sink.line("\(head)  \(part.isWhole ? "(anything)" : "")") }
+      let schemaChanges = isContinuation ? [] : part.schemaChanges
+      for change in schemaChanges {
+        try sink.line(
+          "\(head)  \(change.kind.rawValue)  \([change.entityName, change.propertyName].compactMap { $0 }.joined(separator: "."))")
+      }
+      if changes.isEmpty, schemaChanges.isEmpty, !part.isContinued, !isContinuation {
+        try sink.line("\(head)  \(part.isWhole ? "(anything)" : "")")
+      }
       for change in changes {
         let properties = change.updatedProperties.joined(separator: ",")
         try sink.line(

@@ -24,8 +24,8 @@ package final class HistoryIDs: Sendable {
     package var relationships: [Int]
     /// The last names of removed properties, by ID.
     package var removed: [Int: String] = [:]
-    /// The IDs of removed entities.
-    package var removedEntities: Set<Int> = []
+    /// The last names of removed entities, by ID.
+    package var removedEntities: [Int: String] = [:]
 
     /// Creates an assignment without IDs.
     package init(of model: CompiledModel) {
@@ -114,7 +114,14 @@ package final class HistoryIDs: Sendable {
   }
 
   /// Returns whether an ID belongs to an entity that was removed from the model.
-  package func isRemovedEntity(_ id: Int) -> Bool { assignment.removedEntities.contains(id) }
+  package func isRemovedEntity(_ id: Int) -> Bool { assignment.removedEntities[id] != nil }
+
+  /// Returns the entity for an ID: its number if the model has it, and its name, or its last name if it was removed. Nil if the store has
+  /// never assigned the ID.
+  func entity(ofID id: Int) -> (number: Int?, name: String)? {
+    if let number = numbers[id] { return (number, model.entities[number].name) }
+    return assignment.removedEntities[id].map { (nil, $0) }
+  }
 
   /// Returns whether all entity and property IDs in a record were assigned by the store.
   package func resolves(_ record: HistoryRecord) -> Bool {
@@ -122,6 +129,10 @@ package final class HistoryIDs: Sendable {
     func resolves(_ assignments: [HistoryAssignment]) -> Bool { assignments.allSatisfy { property($0.property) != nil } }
     switch record {
     case .whole: return true
+    case .migrated(_, _, let changes):
+      return changes.allSatisfy { change in
+        entity(ofID: change.entity) != nil && [change.property, change.former].allSatisfy { $0 == 0 || property($0) != nil }
+      }
     case .inserted(let entity, let first, _): return resolves(HistoryObject(entity: entity, key: first))
     case .insertedWithValues(let object, let values): return resolves(object) && resolves(values)
     case .updated(let object, let properties), .derived(let object, let properties):

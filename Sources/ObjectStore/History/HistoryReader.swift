@@ -89,11 +89,11 @@ package struct HistoryReader {
       if let last = decoder.finish() {
         if try isIncluded?(last) ?? true { changes.append(last) }
       }
-      transaction.skippedChangeCount = decoder.skipped
+      (transaction.skippedChangeCount, transaction.schemaChanges) = (decoder.skipped, decoder.schemaChanges)
       header = nil
       return HistoryFragment(transaction: transaction, changes: changes, isFirst: isFirst, isLast: true)
     }
-    transaction.skippedChangeCount = decoder.skipped
+    (transaction.skippedChangeCount, transaction.schemaChanges) = (decoder.skipped, decoder.schemaChanges)
     return HistoryFragment(transaction: transaction, changes: changes, isFirst: isFirst, isLast: false)
   }
 

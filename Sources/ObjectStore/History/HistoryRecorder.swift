@@ -116,6 +116,11 @@ package struct HistoryRecorder {
   ///   - to: The checksum of the model after it.
   package mutating func addUnspecifiedChange(from: String = "", to: String = "") { encoder.add(.whole(from: from, to: to)) }
 
+  /// Adds what a migration changed.
+  package mutating func addMigration(from: String, to: String, _ changes: [HistorySchemaChange]) {
+    encoder.add(.migrated(from: from, to: to, changes: changes))
+  }
+
   // MARK: Values
 
   private mutating func list(of slots: SlotMask, _ entity: Int) -> [UInt8] {

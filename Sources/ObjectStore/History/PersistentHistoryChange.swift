@@ -4,7 +4,8 @@ public import ObjectModel
 ///
 /// A change of a relationship is recorded once. For a to-one relationship, and for a to-many relationship with a to-one inverse, it is the
 /// changed to-one relationship of the object that has it. For other to-many relationships, ``links`` of an object contains it, for
-/// whichever of the relationship and its inverse comes first in the model. Links that are removed with a deleted object are not recorded.
+/// whichever of the relationship and its inverse comes first in the model. The links of a deleted object are removed in the same
+/// transaction, by changes of the object itself or of the objects that referred to it. Earlier versions of the library did not record them.
 public struct PersistentHistoryChange: Sendable, Hashable, Identifiable {
   /// The kind of a change.
   public enum ChangeType: String, Sendable, Hashable, Codable, CaseIterable {
@@ -199,6 +200,7 @@ struct HistoryChangeDecoder {
   private var lastNames: [String] = []
   /// The number of skipped changes, whose entities were removed from the model.
   private(set) var skipped = 0
+  private(set) var schemaChanges: [PersistentHistoryTransaction.SchemaChange] = []
 
   init(ids: HistoryIDs, space: ObjectIDSpace) {
     self.ids = ids
@@ -208,6 +210,7 @@ struct HistoryChangeDecoder {
   mutating func begin(transaction: Int64) {
     self.transaction = transaction
     (decoder, run, pending, index, skipped) = (nil, nil, nil, 0, 0)
+    schemaChanges = []
   }
 
   /// Starts decoding the records of the next row.
@@ -242,6 +245,9 @@ struct HistoryChangeDecoder {
   private mutating func take(_ record: HistoryRecord) throws(StoreError) -> PersistentHistoryChange? {
     switch record {
     case .whole: return nil
+    case .migrated(_, _, let changes):
+      for change in changes { schemaChanges.append(try schemaChange(change)) }
+      return nil
     case .inserted(let entity, let first, let count):
       if let number = try reference(HistoryObject(entity: entity, key: first))?.entity {
         run = (number, first, count)
@@ -299,6 +305,18 @@ struct HistoryChangeDecoder {
       guard let reference = try reference(object) else { return skip() }
       return update(try reordering(reference, relationship, try moves(runs)))
     }
+  }
+
+  private func schemaChange(_ change: HistorySchemaChange) throws(StoreError) -> PersistentHistoryTransaction.SchemaChange {
+    guard let entity = ids.entity(ofID: change.entity) else { throw unreadable }
+    var values: PersistentHistoryChange.Values?
+    if let value = change.value, let number = entity.number {
+      values = try self.values([HistoryAssignment(property: change.property, value: value)], number)
+    }
+    return PersistentHistoryTransaction.SchemaChange(
+      PersistentHistoryTransaction.SchemaChange.Kind(change.kind), entityName: entity.name,
+      propertyName: change.property > 0 ? try name(change.property) : nil,
+      formerPropertyName: change.former > 0 ? try name(change.former) : nil, values: values)
   }
 
   private func reordering(

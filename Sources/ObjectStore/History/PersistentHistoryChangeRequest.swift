@@ -148,6 +148,7 @@ struct HistoryCollector {
     guard var (transaction, isIncluded) = open else { return }
     isIncluded = isIncluded || !fragment.changes.isEmpty
     transaction.skippedChangeCount = fragment.transaction.skippedChangeCount
+    transaction.schemaChanges = fragment.transaction.schemaChanges
     switch result.resultType {
     case .transactionsAndChanges: transaction.changes?.append(contentsOf: fragment.changes)
     case .changesOnly: result.changes += fragment.changes

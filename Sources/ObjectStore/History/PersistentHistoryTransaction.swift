@@ -10,7 +10,8 @@ public struct PersistentHistoryTransaction: Sendable, Hashable, Identifiable {
     case save
     /// One or more batch requests.
     case batch
-    /// A migration, which may have changed any object; see ``PersistentHistoryTransaction/isWhole``.
+    /// A stage of a migration, or new values of derived attributes that the opening of the store computed; see
+    /// ``PersistentHistoryTransaction/schemaChanges``.
     case migration
     /// A transfer of objects from another store, which may have changed any object; see ``PersistentHistoryTransaction/isWhole``.
     case transfer
@@ -56,6 +57,11 @@ public struct PersistentHistoryTransaction: Sendable, Hashable, Identifiable {
   public var changes: [PersistentHistoryChange]?
   /// Whether the transaction may have changed any object, without a list of changes.
   public let isWhole: Bool
+  /// What a migration changed in all objects of an entity, before ``changes``. Empty if the changes were not requested.
+  ///
+  /// Renamed entities and properties, and new properties without values, are not listed. A migration with several stages is one transaction
+  /// a stage. Each part of a transaction lists the same changes.
+  public internal(set) var schemaChanges: [SchemaChange] = []
   /// Whether the next element of a ``PersistentHistorySequence`` contains more changes of the transaction.
   public internal(set) var isContinued = false
   /// The number of changes that are omitted because the model no longer has their entity.
@@ -87,4 +93,67 @@ extension ObservedTransaction {
   /// The kind of operation that makes the current changes. In ``ManagedObjectContext/performTransaction(_:)``, the requests of a
   /// transaction can differ in it; the methods that end the transaction receive that of the last request.
   public var kind: PersistentHistoryTransaction.Kind { .init(origin.kind) }
+}
+
+extension PersistentHistoryTransaction {
+  /// A change of all objects of an entity, without those of its subentities.
+  public struct SchemaChange: Sendable, Hashable {
+    /// The kinds of changes.
+    public enum Kind: String, Sendable, Hashable, Codable, CaseIterable {
+      /// The objects were deleted, and all references to them were removed, because the model no longer has the entity.
+      case objectsRemoved
+      /// The objects lost the values or members of a property that the entity no longer has.
+      case propertyRemoved
+      /// All objects received the default value of a new attribute.
+      case filled
+      /// Objects without a value received the default value, because the attribute became required.
+      case completed
+      /// The values were converted to the attribute's new type.
+      case converted
+      /// The values of a derived attribute were computed again.
+      case computed
+      /// The values were taken from another property, which lost them.
+      case moved
+      /// Any of the values, members or their order may have changed.
+      case rewritten
+
+      init(_ kind: HistorySchemaChange.Kind) {
+        switch kind {
+        case .objectsRemoved: self = .objectsRemoved
+        case .propertyRemoved: self = .propertyRemoved
+        case .filled: self = .filled
+        case .completed: self = .completed
+        case .converted: self = .converted
+        case .computed: self = .computed
+        case .moved: self = .moved
+        case .rewritten: self = .rewritten
+        }
+      }
+    }
+
+    /// The kind of the change.
+    public let kind: Kind
+    /// The name of the entity in the current model, or its last name if it was removed.
+    public let entityName: String
+    /// The name of the property in the current model, or its last name if it was removed. Nil for ``Kind/objectsRemoved``.
+    public let propertyName: String?
+    /// The name of the property that the values were taken from. Nil except for ``Kind/moved``.
+    public let formerPropertyName: String?
+    /// The value that was filled in. Nil if the history does not record values, or if the entity was removed later.
+    package let values: PersistentHistoryChange.Values?
+
+    /// The value that was filled in, as a value of the attribute's type. Nil for other kinds, and if the history does not record values.
+    public var value: (any Sendable)? { propertyName.flatMap { values?[$0] } }
+
+    package init(
+      _ kind: Kind, entityName: String, propertyName: String? = nil, formerPropertyName: String? = nil,
+      values: PersistentHistoryChange.Values? = nil
+    ) {
+      self.kind = kind
+      self.entityName = entityName
+      self.propertyName = propertyName
+      self.formerPropertyName = formerPropertyName
+      self.values = values
+    }
+  }
 }

@@ -128,7 +128,8 @@ package struct HistoryChangeSet {
     token = transaction.token
     authors.insert(transaction.author)
     contexts.insert(transaction.contextName)
-    if transaction.isWhole { isWhole = true }
+    // Only derived values can change while a store is open with the same model. Which of them differ is unknown.
+    if transaction.isWhole || transaction.schemaChanges.contains(where: \.kind.changesObjects) { isWhole = true }
     for change in transaction.changes ?? [] { add(change) }
   }
 
@@ -229,6 +230,11 @@ package struct HistoryChangeSet {
       links?.addOrder(of: RelationshipOwner(object: source, relationshipID: relationship.id))
     }
   }
+}
+
+extension PersistentHistoryTransaction.SchemaChange.Kind {
+  /// Whether objects that remain have other values.
+  fileprivate var changesObjects: Bool { self != .objectsRemoved && self != .propertyRemoved }
 }
 
 extension PersistentHistoryTransaction {

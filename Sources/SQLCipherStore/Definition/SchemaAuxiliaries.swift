@@ -39,9 +39,11 @@ struct SchemaAuxiliaries {
   /// Creates missing auxiliaries, and drops those that the model does not have. The time depends on the new ones.
   ///
   /// - Parameter made: Called with the number of missing auxiliaries created so far, and their total number.
-  /// - Returns: Whether derived values of objects may have changed.
+  /// - Returns: The derived attributes that were computed again.
   @discardableResult
-  func update(_ transaction: WriteTransaction, made: (_ done: Int, _ total: Int) throws -> Void = { _, _ in }) throws -> Bool {
+  func update(_ transaction: WriteTransaction, made: (_ done: Int, _ total: Int) throws -> Void = { _, _ in }) throws
+    -> [SchemaAuxiliary.ComputedSlot]
+  {
     let hadExternals = try ExternalTable.exists(transaction.connection)
     let expected = try expected(transaction)
     let sqlByName = Dictionary(expected.map { ($0.name, $0.sql) }, uniquingKeysWith: { first, _ in first })
@@ -56,7 +58,7 @@ struct SchemaAuxiliaries {
     }
     // A migration may have dropped values while there were no triggers.
     if hadExternals { try ExternalSchema.collect(schema, transaction) }
-    return missing.contains { $0.kind == .trigger && !$0.fill.isEmpty }
+    return missing.compactMap(\.computedSlot)
   }
 
   /// Drops the indexes that the schema does not have. Others remain if their tables do.

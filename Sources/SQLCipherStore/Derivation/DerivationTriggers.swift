@@ -37,7 +37,10 @@ struct DerivationTriggers {
         let name = names.take("t_\(entity)_\(derivation.derivation.slot.name)_\(index + 1)")
         let calls = trigger.marks.map { StoreDerivation.call(identity, $0.position, $0.key) }.joined(separator: " ")
         var auxiliary = try trigger.make(name, calls)
-        if index == 0 { auxiliary.fill = try fill(derivation) }
+        if index == 0 {
+          auxiliary.fill = try fill(derivation)
+          auxiliary.computedSlot = .init(entity: derivation.derivation.entity, slot: derivation.derivation.slot.index)
+        }
         result.append(auxiliary)
       }
     }

@@ -58,9 +58,11 @@ final class StoreEngine: Sendable {
 
   /// Creates an engine whose requests are nested in another engine's transaction, see ``join(_:_:)``. Triggers do not exist until that
   /// transaction ends.
-  convenience init(path: String, joining transaction: WriteTransaction, statements: StoreStatements, trace: StatementTrace) {
+  convenience init(
+    path: String, joining transaction: WriteTransaction, statements: StoreStatements, trace: StatementTrace, history: StoreHistory
+  ) {
     let externals = transaction.files.flatMap { ExternalStorage(joining: transaction.connection, threshold: $0.storage.threshold) }
-    self.init(path: path, pool: nil, statements: statements, trace: trace, externals: externals)
+    self.init(path: path, pool: nil, statements: statements, trace: trace, externals: externals, history: history)
   }
 
   var pool: ConnectionPool {

@@ -74,24 +74,13 @@ final class TransactionRecord: ChangeConsumer {
       kind, author: author ?? scope?.transactionAuthor, context: scope?.contextName, opening: opening ?? HistoryOpening.make().text,
       time: Date().timeIntervalSinceReferenceDate)
     let record = TransactionRecord(recording, authorship, history: StoreHistory(), rows: rows, in: transaction)
-    record.recorder.addUnspecifiedChange(from: from, to: to)
-    try record.finish()
+    try record.write { $0.addUnspecifiedChange(from: from, to: to) }
   }
 
-  /// Records, if the store keeps a history, that a migration or an update of auxiliaries may have changed any data.
-  ///
-  /// - Parameters:
-  ///   - older: The checksum of the former model.
-  ///   - layout: The schema's layout with history IDs.
-  ///   - author: The author of the migration.
-  static func writeMigration(
-    from older: String, to schema: StoreSchema, _ layout: TableLayout, _ transaction: WriteTransaction, author: String?,
-    trace: StatementTrace, path: String
-  ) throws {
-    guard let settings = try MetadataTable.readHistory(transaction.connection, path: path) else { return }
-    let rows = StoreRows(statements: StoreStatements(schema), trace: trace, path: path)
-    let recording = StoreHistory.Recording(settings: settings, ids: HistoryIDs(layout, of: schema.model))
-    try writeUnspecifiedChange(.migration, recording, rows, transaction, from: older, to: schema.model.checksum, author: author)
+  /// Writes records of changes that are not reported one by one.
+  func write(_ body: (inout HistoryRecorder) -> Void) throws {
+    body(&recorder)
+    try finish()
   }
 
   /// Writes the remaining records.

@@ -10,6 +10,9 @@ struct PlannedMigration {
   let schema: StoreSchema
   /// The newer tables with their working names, while the older tables still exist.
   let workingSchema: StoreSchema
+  /// The newer tables, and the to-one relationships that take over links from other places than their column.
+  let tables: [TableMigration]
+  let linkSources: [MigrationPlanner.ToOneSource]
   let checks: [MigrationCheck]
   let steps: [MigrationStep]
   /// The unquoted names of the older tables that are dropped or replaced by copies. Their indexes are dropped with them.
@@ -202,7 +205,9 @@ struct MigrationPlanner {
     let replaced =
       unused + tables.filter { $0.mode == .rebuild }.map(\.name) + joins.filter { $0.reused != nil && !$0.isAltered }.map(\.layout.name)
     return PlannedMigration(
-      map: map, schema: schema, workingSchema: workingSchema, checks: try checks(tables, linkSources), steps: steps,
+      map: map, schema: schema, workingSchema: workingSchema, tables: tables, linkSources: linkSources,
+      checks: try checks(tables, linkSources),
+      steps: steps,
       replacedTables: Set(replaced), deferredTasks: DeferredCleanup.tasks(layout))
   }
 

@@ -25,6 +25,8 @@ final class MigrationRunner {
   /// The number of rows processed before the current step, and the expected number of rows of the step.
   private var rowsBefore = 0
   private var rowsOfStep = 0
+  /// The derived attributes that the current stage has computed again.
+  private(set) var computedSlots: [SchemaAuxiliary.ComputedSlot] = []
 
   init(
     _ transaction: WriteTransaction, request: StoreMigrationRequest, trace: StatementTrace,
@@ -52,6 +54,7 @@ final class MigrationRunner {
 
   func begin(stage: Int) {
     self.stage = stage
+    computedSlots = []
     if stages.indices.contains(stage) { fraction.begin(stages[stage].preparation) }
   }
 
@@ -121,7 +124,7 @@ final class MigrationRunner {
     case .handler(let stage): try handler(stage)
     case .makeAuxiliaries:
       try LargeValueMigration(transaction, schema).moveIntoRows()
-      try SchemaAuxiliaries(schema: schema).update(transaction) { made, all in
+      computedSlots += try SchemaAuxiliaries(schema: schema).update(transaction) { made, all in
         try check()
         fraction.reach(made, of: all)
         report(step.summary, done, total)

@@ -57,7 +57,7 @@ struct StoreMigrator {
     var past = try MetadataTable.readPastModels(connection, path: path)
     try Self.checkNotNewer(record, past, model, path: path)
     var schema = try StoredSchema.read(connection, path: path)
-    let hasHistory = try MetadataTable.readHistory(connection, path: path) != nil
+    let history = try MigrationHistory(transaction, author: request.author, trace: trace, path: path)
     // The layout with history IDs. The layouts of the steps do not contain them.
     var layout = schema.layout
     let runner = MigrationRunner(transaction, request: request, trace: trace, batchSize: batchSize)
@@ -69,26 +69,45 @@ struct StoreMigrator {
     }
     var tasks = record.deferredTasks
     var present = record.modelName
+    if request.steps.contains(where: { !$0.infersRows }) {
+      try history?.writeWhole(from: record.checksum, to: model.checksum, schema, layout)
+    }
     for (position, step) in steps.enumerated() {
       runner.begin(stage: position)
       let target = step?.model ?? model
       let numbers = model.entityNumbers(entityNumbers, in: target)
-      if let step, step.preparation != nil { try MigrationHandlers.prepare(step, context(transaction, schema, schema, record, runner)) }
+      history?.begin()
+      let olderIDs = HistoryIDs(layout, of: schema.model)
+      if let step, step.preparation != nil {
+        try MigrationHandlers.prepare(step, context(transaction, schema, schema, record, runner, history?.history(for: olderIDs)))
+        history?.begin()
+      }
       try ExternalSchema.makeTable(for: [schema.model, target], transaction)
       let planner = MigrationPlanner(
         from: schema, to: target, entityNumbers: numbers, step: step, defersCleanUp: request.defersCleanUp)
       if !planner.obstacles.isEmpty { throw Self.notInferred(planner.obstacles, path: path) }
       let plan = try planner.plan()
       try SchemaLimits.check(plan.schema, path: path, operation: .migrate)
+      var newer = plan.schema.layout
+      if history != nil { newer.takeHistoryIDs(from: layout, plan.map) }
+      let newerIDs = HistoryIDs(newer, of: target)
+      var changes = history?.changes(plan, olderIDs, newerIDs) ?? []
+      let hasHandler = step?.handler != nil
+      // The handler changes the objects that result from the changes.
+      if hasHandler { try history?.write(changes, from: schema.model.checksum, to: plan.schema, newerIDs) }
       do {
-        try runner.run(plan) { step in try MigrationHandlers.run(step, context(transaction, schema, plan.workingSchema, record, runner)) }
+        try runner.run(plan) { step in
+          try MigrationHandlers.run(
+            step, context(transaction, schema, plan.workingSchema, record, runner, history?.history(for: newerIDs)))
+        }
       } catch let error as StoreAccessError where error.kind == .constraint {
         throw try ConstraintViolation.error(error, in: plan.schema, transaction.reading, path: path)
       }
       connection.discardStatements()
+      let computed = MigrationChanges.computed(runner.computedSlots, newerIDs)
+      if hasHandler { changes = computed } else { changes += computed }
+      if !hasHandler || !changes.isEmpty { try history?.write(changes, from: schema.model.checksum, to: plan.schema, newerIDs) }
       schema = plan.schema
-      var newer = schema.layout
-      if hasHistory { newer.takeHistoryIDs(from: layout, plan.map) }
       layout = newer
       tasks = plan.deferredTasks
       let name = StoreRecord.modelName(target.checksum, target.model.versionIdentifiers)
@@ -101,8 +120,6 @@ struct StoreMigrator {
       if count % 100 == 1 { runner.report("put large values into files") }
     }
     try write(record, schema, layout, past, tasks)
-    try TransactionRecord.writeMigration(
-      from: record.checksum, to: schema, layout, transaction, author: request.author, trace: trace, path: path)
     return runner.last
   }
 
@@ -124,10 +141,12 @@ struct StoreMigrator {
   }
 
   private func context(
-    _ transaction: WriteTransaction, _ older: StoreSchema, _ newer: StoreSchema, _ record: StoreRecord, _ runner: MigrationRunner
+    _ transaction: WriteTransaction, _ older: StoreSchema, _ newer: StoreSchema, _ record: StoreRecord, _ runner: MigrationRunner,
+    _ history: StoreHistory?
   ) -> MigrationHandlers.Context {
     MigrationHandlers.Context(
-      transaction: transaction, path: path, older: older, newer: newer, record: record, runner: runner, trace: trace)
+      transaction: transaction, path: path, older: older, newer: newer, record: record, runner: runner, trace: trace,
+      history: history ?? StoreHistory())
   }
 
   // MARK: Errors

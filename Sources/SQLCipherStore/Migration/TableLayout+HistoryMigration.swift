@@ -10,8 +10,8 @@ extension TableLayout {
   ///   - map: The mapping between the models.
   mutating func takeHistoryIDs(from older: TableLayout, _ map: MigrationMap) {
     guard var numbering = older.history else { return }
-    var waiting = older.namedHistoryIDs
     let (source, model) = (map.source.model, map.destination)
+    var waiting = older.namedHistoryIDs(source)
     func olderEntityID(_ entity: String) -> Int? {
       let known = model.entity(named: entity).flatMap { map.older($0) }
       return older.tables.lazy.flatMap(\.entities).first { $0.name == known?.name }?.historyID
@@ -43,7 +43,7 @@ extension TableLayout {
     assignHistoryIDs()
   }
 
-  private var namedHistoryIDs: [Int: (name: String, isEntity: Bool)] {
+  private func namedHistoryIDs(_ model: CompiledModel) -> [Int: (name: String, isEntity: Bool)] {
     var names: [Int: (name: String, isEntity: Bool)] = [:]
     var layout = self
     layout.forEachHistoryID { id, subject in
@@ -51,8 +51,9 @@ extension TableLayout {
       switch subject {
       case .entity(let name): names[id] = (name, true)
       case .slot(_, let property), .toMany(_, let property): names[id] = (property, false)
-      // If the inverse is not stored, no record uses the ID.
-      case .inverse(_, let property): names[id] = (property, false)
+      case .inverse(let entity, let property):
+        // If the inverse is not stored, no record uses the ID.
+        names[id] = (model.toMany(entity, property).flatMap(model.inverse(of:))?.name ?? property, false)
       }
     }
     return names

@@ -7,7 +7,7 @@ extension StoreEngine {
   /// Begins the stream of the changes that a request makes, or returns `nil` if nothing consumes them.
   func beginChanges(_ kind: HistoryKind, _ transaction: WriteTransaction, _ scope: RequestScope) throws -> ChangeStream? {
     var consumers: [any ChangeConsumer] = []
-    let origin = scope.origin(of: kind)
+    let origin = history.origin ?? scope.origin(of: kind)
     if let recording = history.recording {
       let authorship = HistoryAuthorship(
         origin, opening: history.opening, time: transaction.purpose.now ?? Date().timeIntervalSinceReferenceDate)

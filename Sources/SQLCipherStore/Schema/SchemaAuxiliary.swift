@@ -12,6 +12,12 @@ struct SchemaAuxiliary: Sendable {
     case table
   }
 
+  /// An attribute of an entity and its subentities.
+  struct ComputedSlot: Sendable, Hashable {
+    let entity: Int
+    let slot: Int
+  }
+
   let kind: Kind
   /// The unquoted name in the file.
   let name: String
@@ -19,6 +25,8 @@ struct SchemaAuxiliary: Sendable {
   let sql: String
   /// The statements that fill it from existing rows after its creation.
   var fill: [String] = []
+  /// The derived attribute whose values ``fill`` computes.
+  var computedSlot: ComputedSlot?
   /// The name of the auxiliary that it is filled from. If that is recreated, this one is too.
   var source: String?
 

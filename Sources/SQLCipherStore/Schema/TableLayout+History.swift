@@ -96,7 +96,7 @@ extension HistoryIDs {
       }
     }
     for retired in layout.history?.retired ?? [] {
-      if retired.isEntity { assignment.removedEntities.insert(retired.id) } else { assignment.removed[retired.id] = retired.name }
+      if retired.isEntity { assignment.removedEntities[retired.id] = retired.name } else { assignment.removed[retired.id] = retired.name }
     }
     self.init(assignment, of: model)
   }
