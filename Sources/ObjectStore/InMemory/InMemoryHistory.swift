@@ -53,9 +53,12 @@ struct InMemoryHistory: Sendable {
 /// Records the changes of one request.
 final class InMemoryHistoryRecord: ChangeConsumer {
   let needs: ChangeNeeds
+  /// The model, since the recorder is modified while a value is read.
+  private let model: CompiledModel
   private var recorder: HistoryRecorder
 
   init(of history: InMemoryHistory) {
+    model = history.ids.model
     needs = ChangeNeeds(ofHistory: history.ids, level: history.settings.level)
     recorder = HistoryRecorder(ids: history.ids, level: history.settings.level)
   }
@@ -73,7 +76,7 @@ final class InMemoryHistoryRecord: ChangeConsumer {
   private static let largeSize = 128 << 10
 
   private func largeValue(_ row: RowImage, _ slot: Int) throws -> HistoryValue? {
-    let attribute = recorder.ids.model.entities[row.entityNumber].slots[slot].attribute
+    let attribute = model.entities[row.entityNumber].slots[slot].attribute
     guard attribute?.allowsExternalBinaryDataStorage == true else { return nil }
     let data = try row.data(slot)
     guard data.count >= Self.largeSize else { return nil }
