@@ -81,7 +81,7 @@ let package = Package(
     .systemLibrary(name: "CSQLCipher", pkgConfig: "sqlcipher", providers: [.apt(["libsqlcipher-dev"])]),
     .systemLibrary(name: "CLibcrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
-    // Compiler and processor features that are available only in C; see its header.
+    // Features of the compiler, the processor and the system that are available only in C; see its header.
     .systemLibrary(name: "CProcessor"),
     // For the tool only.
     .systemLibrary(name: "CLibedit", pkgConfig: "libedit", providers: [.apt(["libedit-dev"])]),
@@ -89,7 +89,7 @@ let package = Package(
     // The library, from the bottom up.
     module("StoreKeys", ["CLibcrypto"]),
     tests("StoreKeysTests", ["StoreKeys"]),
-    module("StoreFiles", ["StoreKeys"]),
+    module("StoreFiles", ["CProcessor", "StoreKeys"]),
     tests("StoreFilesTests", ["StoreFiles", "StoreKeys", "_TestSupport"]),
     module("SQLCipherConnection", ["CSQLCipher", "StoreKeys", "StoreFiles"]),
     tests(

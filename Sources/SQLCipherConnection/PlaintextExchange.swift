@@ -46,13 +46,16 @@ package enum PlaintextExchange {
   ///
   /// The plaintext file is not changed. Deleting it securely is up to the caller.
   ///
-  /// - Parameter finish: Moves values of the new database to external files.
+  /// - Parameters:
+  ///   - finish: Moves values of the new database to external files.
+  ///   - completion: Changes the new database before it gets its final name.
   package static func importPlaintext(
     from path: String, to storePath: String, key: StoreKey, label: String = "", format: SQLCipherFormat = .portable,
-    workLimit: KeyWorkLimit = KeyWorkLimit(), options: ConnectionOptions = ConnectionOptions(), finish: StoreContents.Finish? = nil
+    workLimit: KeyWorkLimit = KeyWorkLimit(), options: ConnectionOptions = ConnectionOptions(), finish: StoreContents.Finish? = nil,
+    completion: @escaping CopyCompletion = { _ in }
   ) async throws -> StoreKeyring {
     try await StoreKeyring.create(
       storePath: storePath, key: key, label: label, format: format, workLimit: workLimit, options: options,
-      contents: .plaintext(of: path, finish: finish))
+      contents: .plaintext(of: path, finish: finish, completion: completion))
   }
 }

@@ -43,7 +43,7 @@ extension Connection {
   ) throws {
     // The lock is taken before the snapshot, so that the files of its large values exist until they are copied.
     let source: ExternalFolder?
-    if case .copy(let sourcePath, let sourceKey, _) = contents {
+    if case .copy(let sourcePath, let sourceKey, _, _) = contents {
       source = try ExternalFolder(storePath: StoreFile.absolutePath(sourcePath), key: sourceKey)
     } else {
       source = nil
@@ -68,9 +68,10 @@ extension Connection {
           lock = try source?.lockForReading()
           try work.begin(connection, contents, lock == nil ? nil : source)
         }, progress: work.database)
-      if case .plaintext(_, let finish?) = contents {
+      if case .plaintext(_, let finish?, _) = contents {
         placed = try self.finish(temporary, key: key, options: options, folder: target, finish)
       }
+      if let completion = contents.completion { try complete(temporary, key: key, options: options, completion) }
       // Without a log, the source is locked only during reads. Lock it until its large values are copied.
       try sourceConnection?.lockLocation()
       // The final check before the file gets its name: it is encrypted with this key.
@@ -79,7 +80,7 @@ extension Connection {
       guard try bare.isFirstPageAuthentic(key) else {
         throw StoreAccessError(.encryptionUnavailable(.newFileInPlainText), path: path, operation: .create)
       }
-      if let source, case .copy(_, _, let largeValues) = contents {
+      if let source, case .copy(_, _, let largeValues, _) = contents {
         let ids = try externals(of: temporary, largeValues, key: key, options: options)
         if lock == nil, !ids.isEmpty, source.exists { throw UnlockedFolder() }
         // No store of this name exists yet, so files in its folder are left over from an interrupted copy.
@@ -122,6 +123,15 @@ extension Connection {
     return ids
   }
 
+  /// Completes a copy that no connection has open.
+  static func complete(_ copy: String, key: DatabaseKey, options: ConnectionOptions, _ completion: CopyCompletion) throws {
+    var options = options
+    (options.journalMode, options.isReadOnly) = (.delete, false)
+    let connection = try Connection(opening: copy, key: key, options: options)
+    defer { connection.close() }
+    try connection.writeTransaction { try completion(connection) }
+  }
+
   /// Returns the IDs of the large values in a finished copy of a store.
   private static func externals(
     of copy: String, _ largeValues: LargeValueList, key: DatabaseKey, options: ConnectionOptions
@@ -148,7 +158,7 @@ private final class CopyWork: Sendable {
 
   /// Reads the amounts from the source.
   func begin(_ connection: Connection, _ contents: StoreContents, _ folder: ExternalFolder?) throws {
-    guard progress != nil, case .copy(_, let key, let largeValues) = contents else { return }
+    guard progress != nil, case .copy(_, let key, let largeValues, _) = contents else { return }
     let pages = try connection.allPages()
     let ids = folder == nil ? [] : try connection.readTransaction { try largeValues(connection) }
     let files = (folder?.size(of: ids) ?? 0) / key.format.pageSize

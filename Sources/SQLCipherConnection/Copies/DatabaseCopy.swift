@@ -30,11 +30,11 @@ enum DatabaseCopy {
         try connection.execute("CREATE TABLE \"new\" (x); DROP TABLE \"new\"")
       }
       _ = try connection.pragma("wal_checkpoint(TRUNCATE)")
-    case .copy(let path, let sourceKey, _) where sourceKey.format == key.format:
+    case .copy(let path, let sourceKey, _, _) where sourceKey.format == key.format:
       let source = try Connection.reading(path, key: sourceKey, options: options)
       try onSource(source)
       try backUp(source, sourceKey, to: target, key: key, options: options, progress: progress)
-    case .copy(let path, let sourceKey, _):
+    case .copy(let path, let sourceKey, _, _):
       var sourceOptions = options
       sourceOptions.isForExport = true
       try Connection.withUnchangedFile(path, key: sourceKey, options: sourceOptions, keepsReader: true, onReader: onSource) { source in
@@ -42,7 +42,7 @@ enum DatabaseCopy {
         let pages = try source.usedPages()
         try source.reporting(progress, growthOf: target, pages: pages, operation: .backUp) { try source.export(to: target, key: key) }
       }
-    case .plaintext(let path, _):
+    case .plaintext(let path, _, _):
       let source = try PlainDatabase(path)
       try source.export(to: target, key: key)
     }
@@ -229,6 +229,10 @@ private struct Exporter {
 /// can list them.
 package typealias LargeValueList = @Sendable (Connection) throws -> [Int64]
 
+/// Changes a finished copy of a database before it gets its final name, in a write transaction. Only the owner of the schema knows what a
+/// copy must not have in common with the original.
+package typealias CopyCompletion = @Sendable (_ copy: Connection) throws -> Void
+
 /// The initial contents of a new database.
 package enum StoreContents: Sendable {
   /// No contents.
@@ -236,15 +240,23 @@ package enum StoreContents: Sendable {
   /// The contents that `fill` writes, given the folder for the new store's large values.
   case made(_ fill: @Sendable (Connection, ExternalFolder) throws -> Void)
   /// One snapshot of an encrypted database, which may be in use.
-  case copy(of: String, key: DatabaseKey, largeValues: LargeValueList)
+  case copy(of: String, key: DatabaseKey, largeValues: LargeValueList, completion: CopyCompletion = { _ in })
   /// The contents of a plaintext SQLite database. `finish` can move values to files before the new database gets its final name.
-  case plaintext(of: String, finish: Finish?)
+  case plaintext(of: String, finish: Finish?, completion: CopyCompletion = { _ in })
 
   /// Whether only one process at a time may write the contents, under the lock of the key file.
   var isCreatedExclusively: Bool {
     switch self {
     case .empty, .made: false
     case .copy, .plaintext: true
+    }
+  }
+
+  /// The completion of a copy.
+  var completion: CopyCompletion? {
+    switch self {
+    case .empty, .made: nil
+    case .copy(_, _, _, let completion), .plaintext(_, _, let completion): completion
     }
   }
 

@@ -7,15 +7,17 @@ extension StoreKeyring {
   ///
   /// Existing files are not overwritten. After a crash there is either no copy or a complete one.
   ///
-  /// - Parameter largeValues: Returns the IDs of the large values, whose files are copied too.
+  /// - Parameters:
+  ///   - largeValues: Returns the IDs of the large values, whose files are copied too.
+  ///   - completion: Changes the copy before it gets its final name.
   package func backUp(
-    to path: String, largeValues: @escaping LargeValueList, options: ConnectionOptions = ConnectionOptions(),
-    progress: ProgressHandler? = nil
+    to path: String, largeValues: @escaping LargeValueList, completion: @escaping CopyCompletion = { _ in },
+    options: ConnectionOptions = ConnectionOptions(), progress: ProgressHandler? = nil
   ) async throws {
     let target = try StoreFile.absolutePath(path)
     try await Self.runInBackground {
       try self.withDatabaseKey(options: options) { key in
-        let contents = StoreContents.copy(of: self.storePath, key: key, largeValues: largeValues)
+        let contents = StoreContents.copy(of: self.storePath, key: key, largeValues: largeValues, completion: completion)
         guard self.hasSlots else {
           return try Self.createKeyless(target, contents) {
             try Connection.prepare(path: target, key: key, options: options, contents: contents, progress: progress)
@@ -36,11 +38,12 @@ extension StoreKeyring {
   ///
   /// - Parameters:
   ///   - largeValues: Returns the IDs of the large values, whose files are copied too.
+  ///   - completion: Changes the copy before it gets its final name.
   ///   - onOpen: Registers what the schema needs. Called only if the copy has another page format.
   package func backUp(
-    to path: String, key: StoreKey, label: String = "", largeValues: @escaping LargeValueList, workLimit: KeyWorkLimit? = nil,
-    options: ConnectionOptions = ConnectionOptions(), onOpen: @escaping @Sendable (Connection) throws -> Void = { _ in },
-    progress: ProgressHandler? = nil
+    to path: String, key: StoreKey, label: String = "", largeValues: @escaping LargeValueList,
+    completion: @escaping CopyCompletion = { _ in }, workLimit: KeyWorkLimit? = nil, options: ConnectionOptions = ConnectionOptions(),
+    onOpen: @escaping @Sendable (Connection) throws -> Void = { _ in }, progress: ProgressHandler? = nil
   ) async throws -> StoreKeyring {
     var attempts = 0
     while true {
@@ -53,7 +56,7 @@ extension StoreKeyring {
       do {
         return try await Self.create(
           storePath: path, key: key, label: label, format: source.format, workLimit: workLimit ?? self.workLimit, options: options,
-          contents: .copy(of: storePath, key: source, largeValues: largeValues), onOpen: onOpen, progress: progress)
+          contents: .copy(of: storePath, key: source, largeValues: largeValues, completion: completion), onOpen: onOpen, progress: progress)
       } catch let error as StoreAccessError where [.exchanged, .keyFileOutdated].contains(error.kind) && attempts < 3 {
         attempts += 1
       }
@@ -64,17 +67,20 @@ extension StoreKeyring {
 // MARK: - Verifying copies
 
 extension StoreKeyring {
-  /// Returns whether a file equals the result of ``backUp(to:largeValues:options:progress:)`` at this moment: a complete store with the
+  /// Returns whether a file equals the result of ``backUp(to:largeValues:completion:options:progress:)`` at this moment: a complete store with the
   /// same keys, pages and large values.
   ///
   /// Decrypts and compares every page of both files, and authenticates every large value of the copy. Nothing is written, with one
   /// exception: if the process that made the copy was killed before the last step, the copy's key file gets its final name.
   ///
-  /// - Parameter largeValues: Returns the IDs of the large values.
+  /// - Parameters:
+  ///   - largeValues: Returns the IDs of the large values.
+  ///   - ownPages: Returns the numbers of the pages that the completion of a copy changes. They are not compared.
   /// - Returns: Whether the file is such a copy; also false if it cannot be read.
   /// - Throws: `.cancelled` if `progress` cancels.
   package func isCopied(
-    at path: String, largeValues: @escaping LargeValueList, options: ConnectionOptions = ConnectionOptions(),
+    at path: String, largeValues: @escaping LargeValueList, ownPages: @escaping @Sendable (Connection) throws -> Set<Int> = { _ in [] },
+    options: ConnectionOptions = ConnectionOptions(),
     progress: ProgressHandler? = nil
   ) async throws -> Bool {
     let target = try StoreFile.absolutePath(path)
@@ -85,7 +91,7 @@ extension StoreKeyring {
       do {
         return try self.withDatabaseKey(options: options) { key in
           guard try self.hasSameKeys(target) else { return false }
-          return try self.hasSamePages(target, key, largeValues, options, progress)
+          return try self.hasSamePages(target, key, largeValues, ownPages, options, progress)
         }
       } catch let error as StoreAccessError where error.kind != .cancelled {
         return false
@@ -109,7 +115,8 @@ extension StoreKeyring {
   }
 
   private func hasSamePages(
-    _ target: String, _ key: DatabaseKey, _ largeValues: LargeValueList, _ options: ConnectionOptions, _ progress: ProgressHandler?
+    _ target: String, _ key: DatabaseKey, _ largeValues: LargeValueList, _ ownPages: (Connection) throws -> Set<Int>,
+    _ options: ConnectionOptions, _ progress: ProgressHandler?
   ) throws -> Bool {
     let source = try Connection.reading(storePath, key: key, options: options)
     defer { source.close() }
@@ -120,13 +127,14 @@ extension StoreKeyring {
         let count = try source.allPages()
         guard try copy.allPages() == count else { return false }
         let pages = try (FreePages.PageReader(path: storePath, key: key), FreePages.PageReader(path: target, key: key))
+        let ownPages = try ownPages(source)
         let skipped = (1 << 30) / key.format.pageSize + 1
         for number in 1...count where number != skipped {
           if let progress, number % 512 == 0, !progress(number, count) {
             throw StoreAccessError(.cancelled, path: storePath, operation: .backUp)
           }
           let (first, second) = try (pages.0.page(UInt32(number)), pages.1.page(UInt32(number)))
-          guard Self.isSame(first, second, number, key.format) else { return false }
+          guard Self.isSame(first, second, number, key.format) || ownPages.contains(number) else { return false }
         }
         return try hasLargeValues(largeValues(source), target, key)
       }

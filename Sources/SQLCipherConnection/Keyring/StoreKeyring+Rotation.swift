@@ -17,8 +17,10 @@ extension StoreKeyring {
   /// - Parameters:
   ///   - newKey: The new key of a store without slots; must be nil for a store with slots.
   ///   - largeValues: Returns the IDs of the large values, whose files are encrypted again too.
+  ///   - completion: Changes the encrypted copy before it replaces the store.
   package func rotateDataKey(
-    pool: ConnectionPool, newKey: DatabaseKey? = nil, largeValues: @escaping LargeValueList, progress: ProgressHandler? = nil
+    pool: ConnectionPool, newKey: DatabaseKey? = nil, largeValues: @escaping LargeValueList,
+    completion: @escaping CopyCompletion = { _ in }, progress: ProgressHandler? = nil
   ) async throws {
     let failure = try await Self.runInBackground { () throws -> (any Error)? in
       try pool.withExclusiveAccess { current in
@@ -31,7 +33,8 @@ extension StoreKeyring {
           throw StoreAccessError(.keyRequired, path: self.storePath, operation: .rotateDataKey)
         }
         let failure = try self.rotate(
-          from: current, to: next, largeValues: largeValues, options: pool.options, onOpen: pool.onOpen, progress: progress)
+          from: current, to: next, largeValues: largeValues, completion: completion, options: pool.options, onOpen: pool.onOpen,
+          progress: progress)
         return (failure, next)
       }
     }
@@ -42,8 +45,8 @@ extension StoreKeyring {
   ///
   /// - Returns: An error that occurred after the store got its new key. Earlier errors are thrown, and leave the store unchanged.
   func rotate(
-    from current: DatabaseKey, to next: DatabaseKey, largeValues: LargeValueList, options: ConnectionOptions,
-    onOpen: (Connection) throws -> Void, progress: ProgressHandler?
+    from current: DatabaseKey, to next: DatabaseKey, largeValues: LargeValueList, completion: CopyCompletion = { _ in },
+    options: ConnectionOptions, onOpen: (Connection) throws -> Void, progress: ProgressHandler?
   ) throws -> (any Error)? {
     var options = options
     // Leaving WAL mode fails while another connection has the store open, which detects other processes.
@@ -72,6 +75,7 @@ extension StoreKeyring {
     do {
       try StoreFile.createExclusively(copy, for: FileOwner(of: storePath))
       try DatabaseCopy.backUp(source, key, to: copy, key: next, options: options, progress: shares.part(from: 0, units: pages))
+      try Connection.complete(copy, key: next, options: options, completion)
       let findings = try StoreVerification.run(
         path: copy, key: next, level: .full, options: options, onOpen: onOpen, progress: shares.part(from: pages, units: pages))
       guard findings.isEmpty else {
@@ -142,18 +146,20 @@ extension StoreKeyring {
   /// is killed at any point, the store is the old or the new one.
   ///
   /// - Parameters:
+  ///   - completion: Changes the new database before it replaces the old one.
   ///   - onOpen: Registers what the schema needs.
   ///   - progress: Counts pages twice: when they are written, and when they are checked.
   /// - Throws: `.busy` if another connection has the store open; `.insufficientDiskSpace` or `.diskFull`; `.storeCorrupt` if the store or the copy is
   ///   damaged.
   package func compact(
-    onOpen: @escaping @Sendable (Connection) throws -> Void = { _ in }, progress: ProgressHandler? = nil
+    completion: @escaping CopyCompletion = { _ in }, onOpen: @escaping @Sendable (Connection) throws -> Void = { _ in },
+    progress: ProgressHandler? = nil
   ) async throws -> CompactedSizes {
-    try await Self.runInBackground { try self.compactExclusively(onOpen, progress) }
+    try await Self.runInBackground { try self.compactExclusively(completion, onOpen, progress) }
   }
 
   private func compactExclusively(
-    _ onOpen: (Connection) throws -> Void, _ progress: ProgressHandler?
+    _ completion: CopyCompletion, _ onOpen: (Connection) throws -> Void, _ progress: ProgressHandler?
   ) throws -> CompactedSizes {
     var options = ConnectionOptions()
     options.journalMode = .delete
@@ -179,6 +185,7 @@ extension StoreKeyring {
       }
       try Self.checkIsSame(source, copy, key, options, onOpen)
       options.isForExport = false
+      try Connection.complete(copy, key: key, options: options, completion)
       let findings = try StoreVerification.run(
         path: copy, key: key, level: .full, options: options, onOpen: onOpen, progress: checking)
       guard findings.isEmpty else {

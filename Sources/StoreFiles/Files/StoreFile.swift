@@ -1,3 +1,4 @@
+import CProcessor
 package import Foundation
 package import StoreKeys
 
@@ -88,6 +89,14 @@ package enum StoreFile {
   package static func size(_ path: String) -> Int? {
     var status = stat()
     return stat(path, &status) == 0 ? Int(status.st_size) : nil
+  }
+
+  /// Returns the time at which the file was created, in nanoseconds since 1970, or `nil` if the file system does not report it.
+  ///
+  /// The system sets it once, and no program can change it. So it distinguishes a copy from the original, and stays when the file is renamed.
+  package static func birth(_ path: String) -> Int64? {
+    let birth = cipherdata_birth(path)
+    return birth == 0 ? nil : birth
   }
 
   /// Returns the names in a folder, or `nil` if the folder does not exist or cannot be read.
