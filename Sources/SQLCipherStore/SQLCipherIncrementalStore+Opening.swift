@@ -96,10 +96,11 @@ extension SQLCipherIncrementalStore {
       let (generation, (record, hashes, layout)) = try pool.withWriter { connection in
         if !options.isReadOnly { StoreFile.removeAbandonedCopy(of: connection.databasePath) }
         // Read before the metadata, so that the first transaction detects any later migration.
-        let generation = try connection.userVersion()
-        return (generation, try readOrCreate(connection, generation))
+        var generation = try connection.userVersion()
+        let stored = try readOrCreate(connection, &generation)
+        return (generation, stored)
       }
-      let metadata = record.metadata(hashes: hashes)
+      let metadata = record.metadata(hashes: hashes, path: pool.path)
       // If the model differs, the coordinator reports it and closes the store; no engine is needed.
       if let schema = try schema(hashes: hashes, layout: layout, record: record) {
         let externals =
@@ -154,12 +155,13 @@ extension SQLCipherIncrementalStore {
 
   private typealias Stored = (StoreRecord, hashes: [String: Data], layout: TableLayout?)
 
-  private func readOrCreate(_ connection: Connection, _ generation: Int) throws -> Stored {
+  /// - Parameter generation: The database's `user_version`, which an upgrade of the format increments.
+  private func readOrCreate(_ connection: Connection, _ generation: inout Int) throws -> Stored {
     if var record = try MetadataTable.read(connection, path: path) {
-      if record.format < MetadataTable.formatVersion, !configuration.description.isReadOnly {
-        try WriteTransaction.run(on: connection, []) { try MetadataTable.upgrade($0.connection, path: path) }
-        record.format = MetadataTable.formatVersion
+      if MetadataTable.isOutdated(format: record.format), !configuration.description.isReadOnly {
+        (record, generation) = try upgrade(connection) ?? (record, generation)
       }
+      if !configuration.description.isReadOnly { try assignLineage(to: &record, connection) }
       // Usually nothing more is read: a layout from the same model equals the computed one.
       let renewsModel = configuration.description.renewsModel && !configuration.description.isReadOnly
       if record.layoutBasis == layoutBasis, !renewsModel { return (record, storedHashes, nil) }
@@ -187,6 +189,23 @@ extension SQLCipherIncrementalStore {
       // Another process may have created the tables first.
       if let stored = try readStored(connection) { return stored }
       return (try create(transaction), storedHashes, nil)
+    }
+  }
+
+  private func upgrade(_ connection: Connection) throws -> (StoreRecord, generation: Int)? {
+    try WriteTransaction.run(on: connection, []) { transaction in
+      try MetadataTable.upgrade(connection, path: path)
+      return try MetadataTable.read(connection, path: path).map { ($0, try connection.userVersion()) }
+    }
+  }
+
+  /// Assigns a lineage to a file that has none, or that of the file that another program copied it from.
+  private func assignLineage(to record: inout StoreRecord, _ connection: Connection) throws {
+    guard record.lineage?.isInherited(by: connection.databasePath) ?? true else { return }
+    do {
+      record.lineage = try WriteTransaction.run(on: connection, []) { try LineageTable.assignIfInherited($0.connection) }
+    } catch let error as StoreAccessError where [.busy, .diskFull, .readOnly].contains(StoreError(error).code) {
+      // Reading needs no lineage, so the store opens without one.
     }
   }
 
@@ -240,7 +259,8 @@ extension SQLCipherIncrementalStore {
     try SchemaAuxiliaries(schema: schema).makeAll(transaction)
     let record = StoreRecord(
       identifier: UUID().uuidString, type: StoreType.sqlcipher.rawValue, checksum: model.checksum, layoutBasis: layoutBasis,
-      versionIdentifiers: model.model.versionIdentifiers, userMetadata: [:], hasExternalTable: model.hasExternalAttributes)
+      versionIdentifiers: model.model.versionIdentifiers, userMetadata: [:], hasExternalTable: model.hasExternalAttributes,
+      lineage: try LineageTable.assign(connection))
     try MetadataTable.insert(
       record, hashes: storedHashes, layout: schema.layout, model: String(decoding: try model.model.xmlData(), as: UTF8.self),
       into: connection)

@@ -18,11 +18,14 @@ final class InMemoryStoreTests: XCTestCase {
     let store = try makeStore()
     let identifier = try store.loadMetadata().storeIdentifier
     XCTAssertEqual(try store.loadMetadata().storeIdentifier, identifier)
+    let lineage = try XCTUnwrap(store.loadMetadata().lineageIdentifier)
+    XCTAssertEqual(try store.loadMetadata().lineageIdentifier, lineage)
     try store.setUserMetadata(["a": "b"])
     XCTAssertEqual(try store.loadMetadata().userMetadata, ["a": "b"])
     try store.close()
     let next = try store.loadMetadata()
     XCTAssertNotEqual(next.storeIdentifier, identifier)
+    XCTAssertNotEqual(next.lineageIdentifier, lineage)
     XCTAssertEqual(next.userMetadata, [:])
   }
 

@@ -19,6 +19,7 @@ final class FormatFixtureTests: XCTestCase {
   private static let recoveryKeys = [
     1: "67B9FS6B-6KD8YPER-J61BQQWC-M7JWZ1QA-SNH4ZTEZ-D8M0XG5G-ARSGP21E-3YNGF45M",
     3: "7RX9FP4S-6J5ZTQRD-Z6XK5H7R-JZGVTJ3G-KZW5WWNB-Q9786VPS-QTN7N7HN-T6HE0B7N",
+    4: "T5HE6Z6S-Y8BY5X2C-TZDG6M9S-XZXVH887-HN3NDYTK-TB3DCWKZ-X8QWZJQZ-B0RMDGCX",
     2: "JZRZERVW-C93HTAFM-9BRGQ5N6-XXZ7Q5CJ-H274GCTX-11R423T7-XT98KKQ5-XSXG6R83",
   ]
 
@@ -155,6 +156,13 @@ final class FormatFixtureTests: XCTestCase {
       let url = folder.file("format\(format).store")
       let before = try Data(contentsOf: url)
       description.isReadOnly = true
+      if MetadataTable.hasHistory(format: format) {
+        try open(description, format: format) { context in
+          let store = context.persistentStoreCoordinator.persistentStores[0].incrementalStore as? any HistoryStore
+          let ids = try XCTUnwrap(store?.historyIDs())
+          XCTAssertNotNil(ids.id(of: StableIdentifier(text: "Person/books")))
+        }
+      }
       try open(description, format: format) { try check($0, format: format) }
       let file = try await SQLCipherStoreFile.unlock(at: url, key: Self.key)
       let information = try await file.information()
@@ -178,8 +186,11 @@ final class FormatFixtureTests: XCTestCase {
       try open(description, format: format) { try check($0, format: format, more: 1) }
       let file = try await SQLCipherStoreFile.unlock(at: folder.file("format\(format).store"), key: Self.key)
       let information = try await file.information()
-      // A store with a history keeps it.
-      XCTAssertEqual(information.formatVersion, max(format, MetadataTable.formatVersion))
+      // A store with a history keeps it, in the format of stores with a history.
+      XCTAssertEqual(
+        information.formatVersion,
+        MetadataTable.hasHistory(format: format) ? MetadataTable.formatVersionWithHistory : MetadataTable.formatVersion)
+      XCTAssertNotNil(information.lineageIdentifier)
       let findings = try await file.verify(.full)
       XCTAssertEqual(findings, [], "format \(format)")
     }
@@ -214,12 +225,36 @@ final class FormatFixtureTests: XCTestCase {
       XCTAssertEqual(person.newValues?["name"] as? String, "Émile")
       let gone = try XCTUnwrap(edited.first { $0.changeType == .delete })
       XCTAssertEqual(gone.oldValues?["name"] as? String, "gone")
+      // Identities are equal in stores of all formats.
+      let ids = try XCTUnwrap((context.persistentStoreCoordinator.persistentStores[0].incrementalStore as? any HistoryStore)?.historyIDs())
+      for (identifier, isEntity) in [("Person", true), ("Novel/hero", false), ("Person/books", false), ("Book/tags", false)] {
+        let id = try XCTUnwrap(ids.id(of: StableIdentifier(text: identifier)), identifier)
+        XCTAssertEqual(ids.property(id) == nil, isEntity, identifier)
+        XCTAssertEqual(ids.identifier(of: id)?.text, identifier)
+      }
       // The history continues.
       let token = try XCTUnwrap(transactions.last?.token)
       try context.one("Tag", "name", "red").setValue("green", forKey: "name")
       try context.save()
       XCTAssertEqual(try context.execute(.fetchHistory(after: token)).transactions.map(\.changes?.count), [1])
     }
+  }
+
+  /// A reader that has a store open when another process upgrades its format continues, and reads the history that it writes.
+  func testOpenReadersAdoptAnUpgradedFormat() throws {
+    var (folder, description) = try copy(MetadataTable.firstFormatVersionWithHistory)
+    defer { withExtendedLifetime(folder) {} }
+    let model = try CompiledModel(Self.model(MetadataTable.firstFormatVersionWithHistory))
+    let writing = description
+    description.isReadOnly = true
+    let reader = try OpenStore(description, model: model)
+    let readers = try reader.coordinator.execute(.fetchHistory(after: nil)).transactions.count
+    let writer = try OpenStore(writing, model: model)
+    try writer.insert("Tag", ["name": .text("new")])
+    XCTAssertEqual(try reader.coordinator.execute(.fetchHistory(after: nil)).transactions.count, readers + 1)
+    XCTAssertEqual(try reader.count("Tag"), 3)
+    try writer.close()
+    try reader.close()
   }
 
   func testEverySlotOfEveryKeyFileOpens() async throws {

@@ -104,7 +104,7 @@ final class HistoryFileTests: XCTestCase {
     var open = try tracked(store)
     try open.insert("Tag", ["name": .text("red")])
     try open.close()
-    XCTAssertEqual(try value("SELECT format FROM cipherdata_metadata", store), 3)
+    XCTAssertEqual(try value("SELECT format FROM cipherdata_metadata", store), 4)
     XCTAssertEqual(try store.ddl().filter { $0.contains("cipherdata_history") && $0.hasPrefix("CREATE TABLE") }.count, 3)
     // Without the option the store keeps its state.
     open = try store.open()
@@ -136,7 +136,7 @@ final class HistoryFileTests: XCTestCase {
     var open = try tracked(switched, .values)
     try open.insert("Tag", ["name": .text("red")])
     try open.close()
-    XCTAssertEqual(try metadata(switched)["format"], "3")
+    XCTAssertEqual(try metadata(switched)["format"], "4")
     XCTAssertTrue(try metadata(switched)["layout"]?.contains("historyID") ?? false)
     var description = switched.description
     description.historyTracking = false

@@ -132,7 +132,9 @@ final class HostileValueTests: XCTestCase {
   func testTableCellsNeverCauseATrap() throws {
     let store = try makeStore()
     let tables = TableLayout(model: try model(), entityNumbers: Array(try model().entities.indices))
-    var cells: [(table: String, column: String)] = [(BookkeepingTables.keys, "next")]
+    var cells: [(table: String, column: String)] = [
+      (BookkeepingTables.keys, "next"), (BookkeepingTables.lineage, "lineage"), (BookkeepingTables.lineage, "birth"),
+    ]
     for table in tables.tables {
       let columns = table.columns.flatMap { [$0.name, $0.entityColumn] }
       let own = [table.keyColumn, table.versionColumn, table.entityColumn] + table.orderColumns.map(\.name)

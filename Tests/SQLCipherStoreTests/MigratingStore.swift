@@ -85,7 +85,8 @@ final class MigratingStore {
     let tables = try rows(
       "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT LIKE 'f^_%' ESCAPE '^'")
     XCTAssertEqual(
-      Set(tables), Set(layout.physicalTables + [BookkeepingTables.metadata, BookkeepingTables.keys]), "tables", file: file, line: line)
+      Set(tables), Set(layout.physicalTables + [BookkeepingTables.metadata, BookkeepingTables.keys, BookkeepingTables.lineage]), "tables",
+      file: file, line: line)
     for table in layout.tables {
       let columns = try connected { connection in
         let statement = try connection.statement(sql: "PRAGMA table_info(\(try Identifier.quoted(table.name)))")

@@ -80,7 +80,7 @@ final class OpeningTests: XCTestCase {
     try store.execute("UPDATE cipherdata_metadata SET format = 99")
     XCTAssertEqual(error(store.description)?.code, .unsupportedFormat)
     try store.execute("ALTER TABLE cipherdata_metadata RENAME TO old; CREATE TABLE cipherdata_metadata (id INTEGER PRIMARY KEY, format)")
-    try store.execute("INSERT INTO cipherdata_metadata VALUES (1, 4)")
+    try store.execute("INSERT INTO cipherdata_metadata VALUES (1, \(MetadataTable.formatVersionWithHistory + 1))")
     XCTAssertEqual(error(store.description)?.code, .unsupportedFormat, "even when its metadata looks otherwise")
   }
 

@@ -36,6 +36,7 @@ struct InfoCommand: AsyncParsableCommand {
   static func json(_ information: StoreFileInformation, path: String) -> JSONValue {
     .object([
       ("store", .string(path)), ("identifier", .string(information.storeIdentifier)),
+      ("lineage", information.lineageIdentifier.map(JSONValue.string) ?? .null),
       ("formatVersion", .integer(information.formatVersion)),
       (
         "encryption",
@@ -59,6 +60,7 @@ struct InfoCommand: AsyncParsableCommand {
     let versions = information.modelVersionIdentifiers.sorted().joined(separator: ", ")
     let lines = [
       ("Store", path), ("Identifier", information.storeIdentifier),
+      ("Lineage", information.lineageIdentifier ?? "none until the store is opened for writing"),
       ("Size", "\(InfoText.bytes(information.fileSize))\(log); \(information.pageCount) pages\(free)"),
       (
         "Encryption",

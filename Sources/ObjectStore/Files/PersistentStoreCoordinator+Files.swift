@@ -40,9 +40,9 @@ extension PersistentStoreCoordinator {
   /// Replaces a store with a copy of another one, including its log, keys, and files of large values. Creates the copy if the destination
   /// does not exist.
   ///
-  /// The source may be in use. The copy is a snapshot with the source's UUID. It opens with the source's keys or, if the destination's
-  /// description has a key, only with that key. The replacement is atomic: after an error or a crash, either the old or the new store
-  /// exists completely.
+  /// The source may be in use. The copy is a snapshot with the source's UUID and another lineage (``StoreMetadata/lineageIdentifier``). It
+  /// opens with the source's keys or, if the destination's description has a key, only with that key. The replacement is atomic: after an
+  /// error or a crash, either the old or the new store exists completely.
   /// - Throws: ``StoreError``, with ``StoreError/Code/busy`` if the destination is open anywhere.
   public func replacePersistentStore(
     with destination: PersistentStoreDescription, withPersistentStoreFrom source: PersistentStoreDescription
@@ -59,10 +59,10 @@ extension PersistentStoreCoordinator {
 
   /// Moves an open store to another location or type: copies it, opens the copy in its place, and closes the original, whose files remain.
   ///
-  /// Between encrypted stores, the copy is a snapshot with the same UUID, so object IDs and the objects of open contexts remain valid. If
-  /// its description has a key, the copy opens only with that key, otherwise with the keys of the original. Between types, every object
-  /// gets a new ID, and existing objects in contexts no longer exist in the new store. Do not save through this coordinator during the
-  /// call.
+  /// Between encrypted stores, the copy is a snapshot with the same UUID, so object IDs and the objects of open contexts remain valid, and
+  /// with another lineage, since the original's files remain. If its description has a key, the copy opens only with that key, otherwise
+  /// with the keys of the original. Between types, every object gets a new ID, and existing objects in contexts no longer exist in the new
+  /// store. Do not save through this coordinator during the call.
   ///
   /// - Parameters:
   ///   - store: An open store of this coordinator.

@@ -1,4 +1,5 @@
 package import ObjectModel
+import Synchronization
 
 /// The mapping between a model and the IDs that a store's history uses for entities and properties. IDs belong to the store, remain
 /// unchanged when an entity or property is renamed, and are never reused.
@@ -26,6 +27,8 @@ package final class HistoryIDs: Sendable {
     package var removed: [Int: String] = [:]
     /// The last names of removed entities, by ID.
     package var removedEntities: [Int: String] = [:]
+    /// Returns the identities of entities and properties on all devices. Called when they are first used.
+    package var identities: @Sendable () -> Identities = { Identities(present: [:], retired: [:]) }
 
     /// Creates an assignment without IDs.
     package init(of model: CompiledModel) {
@@ -52,6 +55,32 @@ package final class HistoryIDs: Sendable {
       for relationship in model.relationships where relationship.isToMany && !relationship.isTransient {
         relationships[relationship.id] = next()
       }
+      identities = { [self] in Identities(present: derivedIdentities(of: model), retired: [:]) }
+    }
+
+    /// Returns the identities that follow from the model alone.
+    fileprivate func derivedIdentities(of model: CompiledModel) -> [Int: StableIdentifier] {
+      let identifiers = StableIdentifiers(of: model)
+      var result: [Int: StableIdentifier] = [:]
+      for entity in model.entities {
+        result[entities[entity.number]] = identifiers.entities[entity.number]
+        for slot in entity.slots { result[slots[entity.number][slot.index]] = identifiers.slot(slot.index, ofEntity: entity.number) }
+      }
+      for relationship in model.relationships { result[relationships[relationship.id]] = identifiers.relationship(relationship) }
+      result[0] = nil
+      return result
+    }
+  }
+
+  /// The identities of entities and properties, by ID.
+  package struct Identities: Sendable {
+    /// Those of the current model.
+    package var present: [Int: StableIdentifier]
+    /// Those of removed entities and properties, as far as they are known.
+    package var retired: [Int: StableIdentifier]
+
+    package init(present: [Int: StableIdentifier], retired: [Int: StableIdentifier]) {
+      (self.present, self.retired) = (present, retired)
     }
   }
 
@@ -61,6 +90,7 @@ package final class HistoryIDs: Sendable {
   /// The slots of each entity whose values are preserved when an object is deleted.
   private let preserved: [SlotMask]
   private let properties: [Int: Property]
+  private let identities = Mutex<IdentityTable?>(nil)
 
   package init(_ assignment: Assignment, of model: CompiledModel) {
     self.model = model
@@ -151,4 +181,43 @@ package final class HistoryIDs: Sendable {
 
   /// Returns the property for an ID, or nil if the store has never assigned the ID.
   package func property(_ id: Int) -> Property? { properties[id] }
+
+  // MARK: Identities
+
+  private struct IdentityTable {
+    let identifiers: [Int: StableIdentifier]
+    let ids: [StableIdentifier: Int]
+  }
+
+  /// Returns the identity of an entity or property on all devices, also of a removed one. Returns nil if the ID was never assigned, or was
+  /// retired by a version of the library that kept no identities.
+  package func identifier(of id: Int) -> StableIdentifier? { withIdentities { $0.identifiers[id] } }
+
+  /// Returns the ID of the entity or property with an identity, or nil if the store has never had it.
+  ///
+  /// What the current model has takes precedence over what it no longer has. A property that was renamed more than once, with the previous
+  /// name as its renaming identifier, also has the identity that devices derive that know only the last renaming.
+  package func id(of identifier: StableIdentifier) -> Int? { withIdentities { $0.ids[identifier] } }
+
+  private func withIdentities<Result>(_ body: (IdentityTable) -> Result) -> Result {
+    identities.withLock { table in
+      if let table { return body(table) }
+      let made = makeIdentities()
+      table = made
+      return body(made)
+    }
+  }
+
+  private func makeIdentities() -> IdentityTable {
+    let identities = assignment.identities()
+    var ids: [StableIdentifier: Int] = [:]
+    func add(_ identifiers: [Int: StableIdentifier]) {
+      // The newest ID takes precedence.
+      for (id, identifier) in identifiers.sorted(by: { $0.key > $1.key }) where ids[identifier] == nil { ids[identifier] = id }
+    }
+    add(identities.present)
+    add(assignment.derivedIdentities(of: model))
+    add(identities.retired)
+    return IdentityTable(identifiers: identities.present.merging(identities.retired) { present, _ in present }, ids: ids)
+  }
 }

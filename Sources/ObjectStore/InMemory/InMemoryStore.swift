@@ -28,6 +28,7 @@ public final class InMemoryStore: IncrementalStore {
   private struct State {
     /// The UUID, or nil while the store is closed.
     var identifier: String?
+    var lineage = UUID().uuidString
     var userMetadata: [String: String] = [:]
     /// The next key by root entity number. Keys are not returned on rollback.
     var nextKeys: [Int: Int64] = [:]
@@ -53,7 +54,7 @@ public final class InMemoryStore: IncrementalStore {
     state = Mutex(State(rows: InMemoryRows(model: configuration.model, entityNumbers: configuration.entityNumbers)))
   }
 
-  /// Opens the store. It gets a new UUID each time it is opened after being closed.
+  /// Opens the store. It gets a new UUID and a new lineage each time it is opened after being closed.
   ///
   /// - Throws: Never; other implementations may throw.
   public func loadMetadata() throws -> StoreMetadata {
@@ -67,6 +68,7 @@ public final class InMemoryStore: IncrementalStore {
         modelHashes: configuration.model.versionHashes.filter { storedEntities.contains($0.key) })
       metadata.versionIdentifiers = configuration.model.model.versionIdentifiers
       metadata.userMetadata = state.userMetadata
+      metadata.lineageIdentifier = state.lineage
       return metadata
     }
   }

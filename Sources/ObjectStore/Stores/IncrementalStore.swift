@@ -344,6 +344,18 @@ extension IncrementalStore {
 public struct StoreMetadata: Sendable {
   /// The UUID of the store, which is part of its object IDs.
   public var storeIdentifier: String
+  /// The UUID of the lineage of the store's file, or nil if this type of store has none.
+  ///
+  /// A store and its copies have the same ``storeIdentifier`` and different lineages, so that two files that continue from the same state
+  /// are never mistaken for one. A backup, a replacement by a copy, a moved store and an imported plaintext copy get a new lineage. A
+  /// rotation of the data key, a compaction, a migration in place, and renaming the file keep it: no other file remains that could
+  /// continue.
+  ///
+  /// A copy by another program (`cp`, `rsync`, a container image, a restored archive) is detected when it is opened for writing, since its
+  /// file was created later than the original's. Until then, and if the store cannot be written, its lineage is nil. This cannot detect
+  /// that a file was overwritten in place with an earlier state of itself, that a whole file system was cloned or reset to a snapshot, and
+  /// copies on file systems that do not report when a file was created. A store that was moved to another file system counts as a copy.
+  public var lineageIdentifier: String?
   /// The name of the store type.
   public var storeType: String
   /// The version hashes of the model that wrote the store, by entity name. Empty if the store is new.

@@ -94,7 +94,9 @@ extension SQLCipherIncrementalStore: CopyCheckingStore {
     guard description.type == .sqlcipher, let keyring = state.withLock({ $0.keyring }) else { return false }
     let path = try Self.url(of: description, .copyStore).path
     return try await SQLCipherStoreFile.withProgress(progress) { phases in
-      try await StoreError.mapping { try await keyring.isCopied(at: path, largeValues: ExternalTable.ids, progress: phases) }
+      try await StoreError.mapping {
+        try await keyring.isCopied(at: path, largeValues: ExternalTable.ids, ownPages: LineageTable.pages, progress: phases)
+      }
     }
   }
 }
@@ -128,6 +130,7 @@ extension SQLCipherStoreFile {
         modelHashes: try MetadataTable.readHashes(connection, path: connection.path))
       metadata.versionIdentifiers = record.versionIdentifiers
       metadata.userMetadata = record.userMetadata
+      metadata.lineageIdentifier = record.lineageIdentifier(path: connection.databasePath)
       return metadata
     }
   }
@@ -172,9 +175,11 @@ extension SQLCipherStoreFile {
     let workLimit = keyWorkLimit.map { KeyWorkLimit($0) }
     try await Self.withProgress(progress) { phases in
       try await StoreError.mapping {
-        guard let key else { return try await keyring.backUp(to: url.path, largeValues: largeValues, progress: phases) }
+        guard let key else {
+          return try await keyring.backUp(to: url.path, largeValues: largeValues, completion: LineageTable.begin, progress: phases)
+        }
         try await keyring.backUp(
-          to: url.path, key: key, label: label, largeValues: largeValues, workLimit: workLimit,
+          to: url.path, key: key, label: label, largeValues: largeValues, completion: LineageTable.begin, workLimit: workLimit,
           onOpen: { try StoredFunctionIndexes.register(on: $0) }, progress: phases
         ).close()
       }

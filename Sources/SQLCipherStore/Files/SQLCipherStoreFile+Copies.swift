@@ -7,16 +7,20 @@ public import StoreKeys
 extension SQLCipherStoreFile {
   /// Copies a snapshot of the store, which can be in use. The copy opens with the same keys. Existing files are not overwritten.
   ///
+  /// The copy has the same UUID and another lineage (``StoreMetadata/lineageIdentifier``).
+  ///
   /// - Throws: ``StoreError`` with the code `alreadyExists` if the destination exists, or `cancelled` if `progress` cancels the copy;
   ///   `CancellationError` if the task is canceled.
   public func backUp(to url: URL, progress: Progress? = nil) async throws {
     try await Self.withProgress(progress) { phases in
-      try await StoreError.mapping { try await keyring.backUp(to: url.path, largeValues: ExternalTable.ids, progress: phases) }
+      try await StoreError.mapping {
+        try await keyring.backUp(to: url.path, largeValues: ExternalTable.ids, completion: LineageTable.begin, progress: phases)
+      }
     }
   }
 
   /// Copies a snapshot of the store with a new key, the only one that opens the copy. The key work limit is the one that this file was
-  /// unlocked with.
+  /// unlocked with. The copy has the same UUID and another lineage.
   ///
   /// - Parameters:
   ///   - url: The location of the copy.
@@ -29,7 +33,8 @@ extension SQLCipherStoreFile {
     try await Self.withProgress(progress) { phases in
       try await StoreError.mapping {
         try await keyring.backUp(
-          to: url.path, key: key, label: label, largeValues: ExternalTable.ids, onOpen: { try StoredFunctionIndexes.register(on: $0) },
+          to: url.path, key: key, label: label, largeValues: ExternalTable.ids, completion: LineageTable.begin,
+          onOpen: { try StoredFunctionIndexes.register(on: $0) },
           progress: phases
         ).close()
       }
@@ -69,7 +74,7 @@ extension SQLCipherStoreFile {
   /// Creates an encrypted store from a plaintext copy that ``exportPlaintext(to:includesHistory:)`` wrote.
   ///
   /// The plaintext file is kept; the caller is responsible for deleting it safely. Values of 128 KiB and more are written to files again,
-  /// if their attributes allow external storage.
+  /// if their attributes allow external storage. Each new store has the UUID of the exported one and a lineage of its own.
   ///
   /// - Parameters:
   ///   - plain: The location of the plaintext copy.
@@ -96,7 +101,7 @@ extension SQLCipherStoreFile {
             throw error
           }
           return try putLargeValuesIntoFiles(connection, folder)
-        })
+        }, completion: LineageTable.begin)
     }
     return SQLCipherStoreFile(url: url, keyring: keyring)
   }

@@ -31,6 +31,8 @@ public enum StoreVerificationLevel: Sendable, Hashable {
 public struct StoreFileInformation: Sendable {
   /// The store's UUID.
   public var storeIdentifier: String
+  /// The UUID of the file's lineage; see ``StoreMetadata/lineageIdentifier``.
+  public var lineageIdentifier: String?
   /// The version of the store's file format.
   public var formatVersion: Int
   /// The page format.
@@ -188,7 +190,8 @@ extension SQLCipherStoreFile {
       }
       let log = try WriteAheadLog.extent(path + "-wal", pageSize: connection.format.pageSize)
       return StoreFileInformation(
-        storeIdentifier: record.identifier, formatVersion: record.format, encryption: connection.format,
+        storeIdentifier: record.identifier, lineageIdentifier: record.lineageIdentifier(path: connection.databasePath),
+        formatVersion: record.format, encryption: connection.format,
         sqlcipherVersion: try connection.pragma("cipher_version") ?? "", sqliteVersion: LibraryVersion.sqliteName, fileSize: size(path),
         logSize: size(path + "-wal"), logPageCount: log.pages, logCommitCount: log.commits,
         logPageLimit: ConnectionOptions().checkpointPages,

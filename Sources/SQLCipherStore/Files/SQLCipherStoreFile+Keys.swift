@@ -64,7 +64,7 @@ extension SQLCipherStoreFile {
   /// Encrypts the whole store again with a new data key. Afterward, neither removed keys nor old copies of the key file open it.
   ///
   /// The store must not be open anywhere, including this process. Rotation needs disk space for a second copy of the store. If it fails at
-  /// any point, the store opens with the same keys as before.
+  /// any point, the store opens with the same keys as before. The store keeps its UUID and its lineage.
   ///
   /// - Throws: ``StoreError`` with the code `busy` if the store is open anywhere, or `cancelled` if `progress` cancels the rotation;
   ///   `CancellationError` if the task is canceled.
@@ -76,7 +76,8 @@ extension SQLCipherStoreFile {
           try ConnectionPool(path: path, key: $0, options: options, onOpen: { try StoredFunctionIndexes.register(on: $0) })
         }
         defer { pool.close() }
-        try await keyring.rotateDataKey(pool: pool, largeValues: ExternalTable.ids, progress: phases)
+        try await keyring.rotateDataKey(
+          pool: pool, largeValues: ExternalTable.ids, completion: LineageTable.continuing(path), progress: phases)
       }
     }
   }

@@ -20,8 +20,8 @@ public struct StoreCompaction: Sendable, Hashable {
 extension SQLCipherStoreFile {
   /// Returns the unused pages of deleted objects, and the log, to the file system.
   ///
-  /// The database is rewritten with the same key, verified, and moved into the place of the old one. Keys, large values, the history, and
-  /// the files' owner and permissions do not change.
+  /// The database is rewritten with the same key, verified, and moved into the place of the old one. Keys, large values, the history, the
+  /// lineage, and the files' owner and permissions do not change.
   ///
   /// The store must not be open anywhere, including this process. Compaction takes as long as a backup with a full verification. It needs
   /// disk space for the pages in use, which is checked first. If it fails, is canceled, or is killed at any point, the store is either the
@@ -38,7 +38,8 @@ extension SQLCipherStoreFile {
   public func compact(updatesStatistics: Bool = false, progress: Progress? = nil) async throws -> StoreCompaction {
     let sizes = try await Self.withProgress(progress) { phases in
       let sizes = try await StoreError.mapping {
-        try await keyring.compact(onOpen: { try StoredFunctionIndexes.register(on: $0) }, progress: phases)
+        try await keyring.compact(
+          completion: LineageTable.continuing(path), onOpen: { try StoredFunctionIndexes.register(on: $0) }, progress: phases)
       }
       if updatesStatistics { try await updateStatistics() }
       return sizes

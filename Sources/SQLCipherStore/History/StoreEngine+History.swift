@@ -19,7 +19,7 @@ extension StoreHistory {
     let connection = transaction.connection
     var layout = layout
     for statement in HistoryTables.creation { try connection.execute(statement) }
-    layout.assignHistoryIDs()
+    layout.assignHistoryIDs(of: rows.schema.model)
     try MetadataTable.write(history: settings, layout: layout, layoutBasis: record.readLayoutBasis, connection)
     let recording = Recording(settings: settings, ids: HistoryIDs(layout, of: rows.schema.model))
     try TransactionRecord.writeUnspecifiedChange(.begin, recording, rows, transaction)

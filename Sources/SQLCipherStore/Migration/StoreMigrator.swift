@@ -333,7 +333,7 @@ extension SQLCipherIncrementalStore {
           participants: engine.participants)
         guard try clearing.runOne() else { return nil }
         guard let record = try MetadataTable.read(connection, path: path) else { return nil }
-        return record.metadata(hashes: try MetadataTable.readHashes(connection, path: path))
+        return record.metadata(hashes: try MetadataTable.readHashes(connection, path: path), path: connection.databasePath)
       }
     }
   }

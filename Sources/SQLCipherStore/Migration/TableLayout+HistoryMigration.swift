@@ -2,7 +2,7 @@ import ObjectModel
 import ObjectStore
 
 extension TableLayout {
-  /// Takes over the history IDs of the layout that a migration began with. Removed entities and properties keep their IDs under their last
+  /// Takes over the history IDs and identities of the layout that a migration began with. Removed entities and properties keep their IDs under their last
   /// names.
   ///
   /// - Parameters:
@@ -38,9 +38,13 @@ extension TableLayout {
       // If two properties take over the values of one, the first gets its ID.
       id = known.flatMap { waiting.removeValue(forKey: $0) == nil ? nil : $0 }
     }
-    numbering.retired += waiting.sorted { $0.key < $1.key }.map { .init(id: $0.key, name: $0.value.name, isEntity: $0.value.isEntity) }
+    let identities = older.identities(of: source)
+    numbering.retired += waiting.sorted { $0.key < $1.key }.map {
+      .init(id: $0.key, name: $0.value.name, isEntity: $0.value.isEntity, identity: identities[$0.key])
+    }
+    numbering.identities = nil
     history = numbering
-    assignHistoryIDs()
+    assignHistoryIDs(of: model, carried: identities)
   }
 
   private func namedHistoryIDs(_ model: CompiledModel) -> [Int: (name: String, isEntity: Bool)] {

@@ -12,10 +12,12 @@ enum BookkeepingTables {
   static let keys = "cipherdata_keys"
   /// The large values in files: one row for each referenced file.
   static let externals = "cipherdata_external"
+  /// The lineage of the file, in one row.
+  static let lineage = "cipherdata_lineage"
   /// Names that tables of entities cannot have: they are in use or reserved for later versions.
   static let reservedNames =
     HistoryTables.all + [
-      metadata, keys, "cipherdata_history_changes", "cipherdata_deferred", externals,
+      metadata, keys, "cipherdata_history_changes", "cipherdata_deferred", externals, lineage,
     ]
 
   static let creation = [
@@ -23,7 +25,11 @@ enum BookkeepingTables {
       + " checksum TEXT NOT NULL, layout_basis TEXT NOT NULL, version_identifiers TEXT NOT NULL, user_metadata TEXT NOT NULL,"
       + " hashes TEXT NOT NULL, layout TEXT NOT NULL, model BLOB NOT NULL, past_models TEXT NOT NULL, deferred TEXT NOT NULL)",
     "CREATE TABLE \(keys) (id INTEGER PRIMARY KEY, next INTEGER NOT NULL)",
+    creationOfLineage,
   ]
+
+  /// Creates the table of the lineage if it does not exist.
+  static let creationOfLineage = "CREATE TABLE IF NOT EXISTS \(lineage) (id INTEGER PRIMARY KEY, lineage TEXT NOT NULL, birth INTEGER)"
 
   /// The statements that create the table of large values if it does not exist.
   static let creationOfExternals = [
@@ -96,8 +102,10 @@ enum BookkeepingTables {
 
 /// A cached statement on the bookkeeping tables. Its raw value is its number, the same on all connections.
 enum BookkeepingStatement: Int, CaseIterable, Sendable {
-  /// Reads the short columns of the metadata.
+  /// Reads the short columns of the metadata, and the lineage.
   case record
+  /// Reads the short columns of the metadata of a store without a lineage.
+  case recordWithoutLineage
   /// Reads the short columns of the metadata in format 1.
   case recordOfFormat1
   case format, hashes, layout, pastModels, model
@@ -106,8 +114,13 @@ enum BookkeepingStatement: Int, CaseIterable, Sendable {
   /// Update the metadata after an upgrade of the format, a migration, the removal of leftovers, or the adoption of another model with the
   /// same hashes.
   case upgrade, migration, clearing, renewal
+  /// Updates the format and the layout.
+  case formatUpgrade
   /// Updates the application's metadata.
   case userMetadata
+
+  /// Read and write the lineage, and select the page of its table.
+  case lineage, newLineage, lineagePage
 
   /// Read and write the next key of a table.
   case nextKey, reservation
@@ -145,9 +158,12 @@ enum BookkeepingStatement: Int, CaseIterable, Sendable {
     }
     func objects(_ condition: String) -> String { "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL AND \(condition)" }
     return switch self {
-    case .record, .recordOfFormat1:
-      "SELECT format, identifier, type, checksum, layout_basis, version_identifiers, user_metadata, \(self == .record ? "deferred" : "'[]'"),"
-        + " EXISTS (SELECT 1 FROM sqlite_master WHERE name = '\(externals)') FROM \(metadata) WHERE id = 1"
+    case .record, .recordWithoutLineage, .recordOfFormat1:
+      "SELECT format, identifier, type, checksum, layout_basis, version_identifiers, user_metadata,"
+        + " \(self == .recordOfFormat1 ? "'[]'" : "deferred"), EXISTS (SELECT 1 FROM sqlite_master WHERE name = '\(externals)'),"
+        + (self == .record
+          ? " l.lineage, l.birth FROM \(metadata) m LEFT JOIN \(BookkeepingTables.lineage) l ON l.id = 1 WHERE m.id = 1"
+          : " NULL, NULL FROM \(metadata) WHERE id = 1")
     case .format: column("format")
     case .hashes: column("hashes")
     case .layout: column("layout")
@@ -155,10 +171,15 @@ enum BookkeepingStatement: Int, CaseIterable, Sendable {
     case .model: column("model")
     case .creation: "INSERT INTO \(metadata) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '[]', '[]')"
     case .upgrade: update("format", "model")
+    case .formatUpgrade: update("format", "layout")
     case .migration: update("checksum", "layout_basis", "version_identifiers", "hashes", "layout", "model", "past_models", "deferred")
     case .clearing: update("layout", "layout_basis", "deferred")
     case .renewal: update("layout_basis", "model")
     case .userMetadata: update("user_metadata")
+
+    case .lineage: "SELECT lineage, birth FROM \(BookkeepingTables.lineage) WHERE id = 1"
+    case .newLineage: "INSERT OR REPLACE INTO \(BookkeepingTables.lineage) VALUES (1, ?, ?)"
+    case .lineagePage: "SELECT rootpage FROM sqlite_master WHERE type = 'table' AND name = '\(BookkeepingTables.lineage)'"
 
     case .nextKey: "SELECT next FROM \(keys) WHERE id = ?"
     case .reservation: "INSERT OR REPLACE INTO \(keys) VALUES (?, ?)"

@@ -20,20 +20,27 @@ struct StoreRecord {
   var userMetadata: [String: String]
   /// Whether the file has the table of large values.
   var hasExternalTable = false
+  /// The lineage, or `nil` if the file has none yet.
+  var lineage: StoreLineage?
   /// Descriptions of the work that migrations deferred.
   var deferredTasks: [String] = []
 
   /// The key of the current model in the list of past models.
   var modelName: String { Self.modelName(checksum, versionIdentifiers) }
 
-  func metadata(hashes: [String: Data]) -> StoreMetadata {
+  /// Returns the metadata of the store in the file at a path.
+  func metadata(hashes: [String: Data], path: String) -> StoreMetadata {
     var metadata = StoreMetadata(storeIdentifier: identifier, storeType: type, modelHashes: hashes)
     metadata.modelChecksum = checksum
     metadata.deferredMigrationTasks = deferredTasks
     metadata.versionIdentifiers = versionIdentifiers
     metadata.userMetadata = userMetadata
+    metadata.lineageIdentifier = lineageIdentifier(path: path)
     return metadata
   }
+
+  /// Returns the lineage of the file at a path, or `nil` if it has none of its own yet.
+  func lineageIdentifier(path: String) -> String? { lineage.flatMap { $0.isInherited(by: path) ? nil : $0.identifier } }
 
   /// Returns a model's checksum with its version identifiers, since a later version can have the same entities as an earlier one.
   static func modelName(_ checksum: String, _ versionIdentifiers: Set<String>) -> String {
@@ -47,11 +54,13 @@ enum MetadataTable {
   static let formatVersion = 2
   /// The format version of a file with a history. Libraries that would write without recording history reject it. This library rejects
   /// files of greater versions.
-  static let formatVersionWithHistory = 3
+  static let formatVersionWithHistory = 4
   /// The first format version of files with a history.
   static let firstFormatVersionWithHistory = 3
   /// Returns whether files of a format version have a history.
   static func hasHistory(format: Int?) -> Bool { (format ?? 0) >= firstFormatVersionWithHistory }
+  /// Returns whether files of a format version are upgraded when they are opened for writing.
+  static func isOutdated(format: Int) -> Bool { format < formatVersion || hasHistory(format: format) && format < formatVersionWithHistory }
   /// Returns the inputs that determine the layout and the indexes of a model and the entities in the store.
   static func layoutBasis(model: CompiledModel, entityNumbers: [Int]) -> String {
     let numbers = entityNumbers.count == model.entities.count ? "all" : entityNumbers.map(String.init).joined(separator: ",")
@@ -87,7 +96,7 @@ enum MetadataTable {
       defer { count.reset() }
       if try count.step(), count.int(0) == 0 { return nil }
       if let format = try? formatOnly(connection) { try checkFormat(format, path: path) }
-      guard let older = try? connection.statement(.recordOfFormat1) else {
+      guard let older = (try? connection.statement(.recordWithoutLineage)) ?? (try? connection.statement(.recordOfFormat1)) else {
         throw StoreError(.notAStore(.never), operation: .open, path: path)
       }
       statement = older
@@ -102,12 +111,26 @@ enum MetadataTable {
       layoutBasis: statement.text(4),
       versionIdentifiers: Set(try decode([String].self, statement.text(5), path)),
       userMetadata: try decode([String: String].self, statement.text(6), path),
-      hasExternalTable: statement.int(8) != 0, deferredTasks: try decode([String].self, statement.text(7), path))
+      hasExternalTable: statement.int(8) != 0,
+      lineage: statement.isNull(9)
+        ? nil : StoreLineage(identifier: statement.text(9), birth: statement.isNull(10) ? nil : statement.int64(10)),
+      deferredTasks: try decode([String].self, statement.text(7), path))
   }
 
   /// Upgrades the metadata of an older format. Must be called in a write transaction.
   static func upgrade(_ connection: Connection, path: String) throws {
-    guard let format = try formatOnly(connection), format == 1 else { return }
+    guard let format = try formatOnly(connection), isOutdated(format: format) else { return }
+    guard format == 1 else {
+      var layout = try readLayout(connection, path: path)
+      // If the model is damaged, the identities follow from the next model that the store is migrated to.
+      if let model = try? StoredSchema.readModel(connection, path: path) { layout.assignHistoryIDs(of: model) }
+      let statement = try connection.statement(.formatUpgrade)
+      try statement.bind(1, formatVersionWithHistory)
+      try statement.bind(2, try encode(layout))
+      try statement.run()
+      // Libraries that have the store open and cannot write this format read the metadata again, and reject it.
+      return try connection.setUserVersion(Int32(truncatingIfNeeded: try connection.userVersion()) &+ 1)
+    }
     let model = try readModel(connection, path: path)
     for statement in BookkeepingTables.upgrade { try connection.execute(statement) }
     let statement = try connection.statement(.upgrade)
@@ -301,13 +324,15 @@ private enum PlainCollections {
 /// Reads the schema that a store's own metadata describe.
 enum StoredSchema {
   static func read(_ connection: Connection, path: String) throws -> StoreSchema {
+    try StoreSchema(model: readModel(connection, path: path), layout: try MetadataTable.readLayout(connection, path: path))
+  }
+
+  static func readModel(_ connection: Connection, path: String) throws -> CompiledModel {
     let text = try MetadataTable.readModel(connection, path: path)
-    let model: CompiledModel
     do {
-      model = try CompiledModel(ManagedObjectModel(xmlData: Data(text.utf8), path: path))
+      return try CompiledModel(ManagedObjectModel(xmlData: Data(text.utf8), path: path))
     } catch {
       throw StoreError(.unreadableModel, operation: .migrate, path: path, underlying: error)
     }
-    return try StoreSchema(model: model, layout: try MetadataTable.readLayout(connection, path: path))
   }
 }

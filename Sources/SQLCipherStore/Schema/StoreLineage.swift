@@ -1,0 +1,80 @@
+import Foundation
+import SQLCipherConnection
+import StoreFiles
+
+/// The lineage of a store's file: a UUID that no copy of the file keeps.
+///
+/// It is in a table of its own, whose page is the only difference between a store and its backup.
+struct StoreLineage: Sendable, Hashable {
+  var identifier: String
+  /// The time at which the file was created, or `nil` if its file system does not report it. In a copy that other programs made, it is that
+  /// of the original.
+  var birth: Int64?
+
+  /// Returns whether the file at a path is a copy of the one that the lineage was assigned to.
+  ///
+  /// Where no file has a birth time, copies that other programs made cannot be detected.
+  func isInherited(by path: String) -> Bool {
+    guard let present = StoreFile.birth(path) else { return false }
+    return present != birth
+  }
+}
+
+/// Reads and writes the lineage.
+enum LineageTable {
+  /// Assigns a new lineage to the file of a connection, in the current transaction.
+  @discardableResult
+  static func assign(_ connection: Connection) throws -> StoreLineage {
+    try connection.execute(BookkeepingTables.creationOfLineage)
+    return try write(UUID().uuidString, connection)
+  }
+
+  /// Assigns a new lineage unless the file has one of its own, in the current transaction.
+  static func assignIfInherited(_ connection: Connection) throws -> StoreLineage {
+    if let known = try read(connection), !known.isInherited(by: connection.databasePath) { return known }
+    return try assign(connection)
+  }
+
+  /// Completes a copy of a store, which gets a lineage of its own.
+  @Sendable static func begin(_ copy: Connection) throws {
+    // A store without a lineage gets one when it is opened for writing.
+    if try exists(copy) { try assign(copy) }
+  }
+
+  /// Returns a closure that completes the file that will replace a store and continue it.
+  ///
+  /// - Parameter path: The store's path.
+  static func continuing(_ path: String) -> CopyCompletion {
+    { copy in
+      guard try exists(copy), let known = try read(copy) else { return }
+      if known.isInherited(by: path) { try assign(copy) } else { try write(known.identifier, copy) }
+    }
+  }
+
+  /// Returns the number of the table's page; empty if there is no table.
+  @Sendable static func pages(_ connection: Connection) throws -> Set<Int> {
+    let statement = try connection.statement(.lineagePage)
+    defer { statement.reset() }
+    return try statement.step() ? [statement.int(0)] : []
+  }
+
+  private static func exists(_ connection: Connection) throws -> Bool { try !pages(connection).isEmpty }
+
+  private static func read(_ connection: Connection) throws -> StoreLineage? {
+    guard try exists(connection) else { return nil }
+    let statement = try connection.statement(.lineage)
+    defer { statement.reset() }
+    guard try statement.step() else { return nil }
+    return StoreLineage(identifier: statement.text(0), birth: statement.isNull(1) ? nil : statement.int64(1))
+  }
+
+  @discardableResult
+  private static func write(_ identifier: String, _ connection: Connection) throws -> StoreLineage {
+    let lineage = StoreLineage(identifier: identifier, birth: StoreFile.birth(connection.databasePath))
+    let statement = try connection.statement(.newLineage)
+    try statement.bind(1, lineage.identifier)
+    if let birth = lineage.birth { try statement.bind(2, birth) } else { try statement.bindNull(2) }
+    try statement.run()
+    return lineage
+  }
+}
