@@ -54,6 +54,44 @@ final class HistoryCommandTests: XCTestCase {
   private func text(_ value: JSONValue?) -> String? { if case .string(let text)? = value { text } else { nil } }
   private func changes(_ line: JSONValue) -> [JSONValue] { if case .array(let items)? = line["changes"] { items } else { [] } }
 
+  func testChangesOfAMigrationArePrinted() async throws {
+    let fixture = try await fixture("--values")
+    try importItems(fixture, 0..<2)
+    let newer = ManagedObjectModel {
+      Entity("Item") {
+        Attribute("name", .string).required()
+        Attribute("state", .string).required().initially("new")
+        Relationship("shelf", to: "Shelf", inverse: "items")
+        Unique("name")
+      }
+      Entity("Shelf") {
+        Attribute("title", .string).required().renamed(from: "label")
+        Relationship("items", toMany: "Item", inverse: "shelf").ordered()
+        Unique("title")
+      }
+    }
+    let folder = fixture.path("New.xcdatamodel")
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+    try newer.xmlData().write(to: URL(fileURLWithPath: folder + "/contents"))
+    let migrated = try fixture.run(["migrate", "test.store", "--model", "New.xcdatamodel", "--author", "release"])
+    XCTAssertEqual(migrated.status, 0, migrated.error)
+    let line = try XCTUnwrap(lines(fixture, "--author", "release", "--values").first)
+    guard case .array(let changes)? = line["schema"] else { return XCTFail(line.serialized()) }
+    XCTAssertEqual(
+      Set(changes.map { $0.serialized() }),
+      [
+        #"{"change":"filled","entity":"Item","property":"state","value":"new"}"#,
+        #"{"change":"propertyRemoved","entity":"Item","property":"size"}"#,
+        #"{"change":"propertyRemoved","entity":"Item","property":"tags"}"#,
+        #"{"change":"rewritten","entity":"Shelf","property":"items"}"#, #"{"change":"objectsRemoved","entity":"Tag"}"#,
+      ])
+    let table = try fixture.run(["history", "test.store", "--author", "release", "--values"])
+    for words in [["filled", "Item", "state", "new"], ["objectsRemoved", "Tag"], ["rewritten", "Shelf", "items"]] {
+      XCTAssertTrue(
+        table.output.split(separator: "\n").contains { line in words.allSatisfy { line.contains($0) } }, "\(words): \(table.output)")
+    }
+  }
+
   func testTransactionsArePrintedAsJSONLinesWithTheirChanges() async throws {
     let fixture = try await fixture()
     try importItems(fixture, 0..<4, "--author", "importer")

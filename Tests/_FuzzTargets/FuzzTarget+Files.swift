@@ -97,7 +97,8 @@ extension FuzzTarget {
     "history",
     seeds: [
       Data([1, 1, 1, 3]), Data([2, 1, 5, 2, 1, 1, 4, 2, 3, 2, 104, 105]), Data([4, 1, 5, 1, 2, 0, 2, 0, 0, 0, 0, 0, 0, 0xF0, 0x3F]),
-      Data([12, 1, 97, 0]),
+      Data([12, 1, 97, 0]), Data([13, 3, 1, 5, 2, 0, 1, 2, 7, 2, 8, 2, 2, 9, 2, 10]),
+      Data([14, 1, 97, 1, 98, 3, 1, 1, 0, 0, 0, 3, 1, 2, 0, 1, 3, 1, 120, 7, 1, 2, 3, 0]),
     ]
   ) { input in
     var decoder = HistoryDecoder([UInt8](input), number: 1)

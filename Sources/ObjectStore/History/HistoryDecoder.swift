@@ -112,7 +112,8 @@ package struct HistoryDecoder {
   private mutating func schemaChange() throws(StoreError) -> HistorySchemaChange {
     guard let kind = HistorySchemaChange.Kind(rawValue: try varint()) else { throw failure }
     var change = HistorySchemaChange(kind, entity: try id(), property: try optionalID(), former: try optionalID())
-    guard (change.property > 0) == kind.hasProperty, (change.former > 0) == (kind == .moved) else { throw failure }
+    guard (change.property > 0) == kind.hasProperty, change.former == 0 ? kind != .moved : kind == .moved || kind == .rewritten
+    else { throw failure }
     switch try varint() {
     case 0: break
     case 1: change.value = try value()

@@ -137,7 +137,8 @@ extension PersistentHistoryTransaction {
     public let entityName: String
     /// The name of the property in the current model, or its last name if it was removed. Nil for ``Kind/objectsRemoved``.
     public let propertyName: String?
-    /// The name of the property that the values were taken from. Nil except for ``Kind/moved``.
+    /// The name of the property that the values were taken from. Nil except for ``Kind/moved``, and for ``Kind/rewritten`` if a to-one
+    /// relationship became to-many or a to-many relationship to-one.
     public let formerPropertyName: String?
     /// The value that was filled in. Nil if the history does not record values, or if the entity was removed later.
     package let values: PersistentHistoryChange.Values?

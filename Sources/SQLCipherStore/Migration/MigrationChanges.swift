@@ -123,7 +123,11 @@ private struct EntityChanges {
     if let relationship = slot.relationship {
       let known = index.flatMap { source.columns[$0].slot.relationship }
       let loses = known.map { plan.losesDestinations($0, as: relationship) } ?? false
-      if loses || plan.isFilledFromLinks(relationship) { add(.rewritten, property) }
+      if loses || plan.isFilledFromLinks(relationship) {
+        let former = olderProperty(slot.name)?.toMany.map { plan.older.relationship($0.id) } ?? 0
+        kept.insert(former)
+        add(.rewritten, property, former: former)
+      }
       return
     }
     if let index, rows.isWritten(index, by: column) { add(.converted, property) }
@@ -142,15 +146,22 @@ private struct EntityChanges {
     guard !relationship.isTransient else { return }
     let property = plan.newer.relationship(relationship.id)
     let known = olderProperty(relationship.name)
+    var former = 0
     switch known {
     case .toMany(let known):
-      let former = plan.older.relationship(known.id)
-      if property > 0 { keep(former, as: property) } else if former > 0 { kept.insert(former) }
-    case .toOne(let known): kept.insert(plan.older.slots(of: entity.older.number)[known.index])
+      let known = plan.older.relationship(known.id)
+      if property > 0 { keep(known, as: property) } else { former = known }
+    case .toOne(let known): former = plan.older.slots(of: entity.older.number)[known.index]
     default: break
     }
+    kept.insert(former)
     let loses = known?.toMany.map { plan.losesDestinations($0, as: relationship) } ?? false
-    if loses || plan.isRefilled(relationship) || isReordered(relationship, known, orders) { add(.rewritten, property) }
+    if property == 0 {
+      // The members are in another column, and the older values or the order were dropped.
+      add(.rewritten, former)
+    } else if loses || former > 0 || plan.isRefilled(relationship) || isReordered(relationship, known, orders) {
+      add(.rewritten, property, former: former)
+    }
   }
 
   /// Returns whether existing members get an order that they did not have before.
@@ -172,10 +183,6 @@ private struct EntityChanges {
   // MARK: Removed properties
 
   mutating func addRemovedProperties() {
-    // Links of a relationship that became to-one are in its column.
-    for slot in entity.newer.slots {
-      if let known = olderProperty(slot.name)?.toMany { kept.insert(plan.older.relationship(known.id)) }
-    }
     for id in plan.older.slots(of: entity.older.number) where id > 0 && !kept.contains(id) { add(.propertyRemoved, id) }
     for relationship in entity.older.toManyRelationships {
       let id = plan.older.relationship(relationship.id)
