@@ -183,7 +183,7 @@ package struct HistoryChangeSet {
     case .delete:
       states[id] = previous == .inserted || previous == .insertedAndDeleted ? .insertedAndDeleted : .deleted
       addLinks(of: change, entity, entity.slots.compactMap(\.relationship))
-      // Objects that referred to the deleted one have changed, but they are not listed.
+      // Earlier versions of the library did not record the links of deleted objects.
       links?.addUnlistedLinks(toObjectsOf: entity.number)
     case .update:
       var mask = SlotMask()
