@@ -62,6 +62,9 @@
 @_exported public import enum ObjectStore.BatchResultType
 @_exported public import struct ObjectStore.BatchUpdateRequest
 @_exported public import struct ObjectStore.ChangeSet
+@_exported public import struct ObjectStore.ChangedLinks
+@_exported public import struct ObjectStore.ChangedOrder
+@_exported public import struct ObjectStore.ChangedRow
 @_exported public import struct ObjectStore.ConstraintConflict
 @_exported public import struct ObjectStore.ExternalData
 @_exported public import struct ObjectStore.ExternalDataChunks
@@ -76,6 +79,7 @@
 @_exported public import struct ObjectStore.MigrationPlan
 @_exported public import struct ObjectStore.MigrationProgress
 @_exported public import struct ObjectStore.MissingTransformer
+@_exported public import struct ObjectStore.ObservedTransaction
 @_exported public import struct ObjectStore.PersistentHistoryChange
 @_exported public import struct ObjectStore.PersistentHistoryChangeRequest
 @_exported public import struct ObjectStore.PersistentHistoryConsumer
@@ -91,11 +95,15 @@
 @_exported public import struct ObjectStore.QueryGenerationToken
 @_exported public import struct ObjectStore.RemoteStoreChange
 @_exported public import class ObjectStore.RequestCancellation
+@_exported public import enum ObjectStore.RowChange
 @_exported public import struct ObjectStore.RowSnapshot
+@_exported public import struct ObjectStore.RowValues
 @_exported public import struct ObjectStore.StoreError
 @_exported public import struct ObjectStore.StoreMetadata
 @_exported public import struct ObjectStore.StoreOperation
 @_exported public import struct ObjectStore.StoreType
+@_exported public import protocol ObjectStore.TransactionObserver
+@_exported public import struct ObjectStore.TransactionObserverOptions
 
 // The encrypted store.
 @_exported public import struct SQLCipherStore.ObservedStatement

@@ -126,6 +126,7 @@ extension SQLCipherIncrementalStore {
           try history.adopt(transaction, model: schema.model, path: path)
         }
         try switchHistory(engine)
+        try switchIdentity(engine)
         state.withLock { state in
           state.engine = engine
           state.holder = StoreHolder(description, path: path)

@@ -9,6 +9,7 @@
 //   Queries        predicates and fetches as SQL
 //   Transactions   read and write transactions as values, their participants; keys for new rows
 //   Engine         an open store and the store protocol's requests; commits by others
+//   Identity       stable IDs of objects
 //   LargeValues    large values in files outside the database
 //   Derivation     derived attributes: recorded by triggers, computed before the commit
 //   Definition     creating and updating tables, indexes, triggers and views

@@ -14,7 +14,9 @@ final class StatementRuleTests: XCTestCase {
   /// The files with statements on tables, each for one kind of table.
   private static let owners = [
     "Schema/EntityStatements.swift", "Schema/EntityStatements+Batch.swift", "Schema/EntityStatements+Definition.swift",
-    "Schema/JoinStatements.swift", "Schema/BookkeepingStatements.swift", "Schema/HistoryStatements.swift", "Schema/FullTextIndex.swift",
+    "Schema/JoinStatements.swift", "Schema/BookkeepingStatements.swift", "Schema/HistoryStatements.swift",
+    "Schema/IdentityStatements.swift",
+    "Schema/FullTextIndex.swift",
     "Schema/SchemaAuxiliary.swift",
   ]
   /// The files that translate requests and derived attributes to SQL, which only reads; the SQL fragment that is checked for this; and

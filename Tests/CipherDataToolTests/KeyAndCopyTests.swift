@@ -85,4 +85,28 @@ final class KeyAndCopyTests: XCTestCase {
     XCTAssertNotEqual(try fixture.run(["encrypt", "passphrase", "no.store"]).status, 0)
     XCTAssertFalse(FileManager.default.fileExists(atPath: fixture.path("no.store")))
   }
+
+  func testStableIDsSurviveAnExportAndAnImport() async throws {
+    let fixture = try ToolFixture()
+    try await fixture.makeStore()
+    let (source, copy) = ("test.store", "copy.store")
+    XCTAssertEqual(
+      try fixture.run(["import", source, "--format", "deb822", "--stable-ids", "-"], input: PackageImportTests.index).status, 0)
+    XCTAssertTrue(try fixture.run(["info", source]).output.contains("Stable IDs"))
+    let lines = try fixture.run(["export", source, "--stable-ids"]).output
+    XCTAssertTrue(lines.contains("\"$stableID\""), lines)
+    XCTAssertEqual(try fixture.run(["backup", source, copy]).status, 0)
+    // The same lines again find all objects.
+    let again = try fixture.run(["import", copy, "-"], input: lines)
+    XCTAssertEqual(again.status, 0, again.error)
+    XCTAssertTrue(again.error.contains(" 0 objects inserted"), again.error)
+    XCTAssertEqual(try fixture.run(["export", copy, "--stable-ids"]).output, lines)
+  }
+
+  func testAnExportWithStableIDsNeedsThem() async throws {
+    let fixture = try await storeWithPackages()
+    let result = try fixture.run(["export", "test.store", "--stable-ids"])
+    XCTAssertNotEqual(result.status, 0)
+    XCTAssertTrue(result.error.contains("tracksObjectIdentity"), result.error)
+  }
 }

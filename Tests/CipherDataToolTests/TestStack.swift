@@ -44,7 +44,7 @@ enum TestStack {
 
   /// Exports all objects as JSON lines.
   static func export(_ context: ManagedObjectContext, entity: String? = nil) throws -> String {
-    let exporter = GraphExporter(from: context, batchSize: 2)
+    let exporter = try GraphExporter(from: context, batchSize: 2)
     var lines: [String] = []
     let model = context.persistentStoreCoordinator.compiledModel
     try exporter.export(entity: entity.map { try model.requireEntity(named: $0) }) { lines.append($0.serialized()) }

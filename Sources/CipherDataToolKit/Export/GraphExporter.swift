@@ -13,9 +13,15 @@ package final class GraphExporter {
   let identities: IdentityTable
   let plan: ExportPlan
   private let batchSize: Int
+  private let includesStableIDs: Bool
 
   /// Creates an exporter for a context, which must not be used elsewhere.
-  package init(from context: ManagedObjectContext, batchSize: Int = 500) {
+  ///
+  /// - Parameter includesStableIDs: Whether lines contain the objects' stable IDs.
+  /// - Throws: ``StoreError`` if `includesStableIDs` is set and the store has none.
+  package init(from context: ManagedObjectContext, batchSize: Int = 500, includesStableIDs: Bool = false) throws {
+    if includesStableIDs, try !context.hasStableIDs { throw StoreError(.identityOff, operation: .export) }
+    self.includesStableIDs = includesStableIDs
     self.context = context
     model = context.persistentStoreCoordinator.compiledModel
     identities = IdentityTable(model)
@@ -100,6 +106,7 @@ package final class GraphExporter {
     let entity = object.compiledEntity
     var members: [(String, JSONValue)] = []
     if plan.namedRoots.contains(entity.root), key(of: object) == nil { members.append(("$id", name(of: object))) }
+    if includesStableIDs, let id = try object.stableID { members.append(("$stableID", .string(id.uuidString))) }
     for slot in entity.slots {
       guard let type = slot.attributeType, !slot.isTransient else { continue }
       let value = object.slotValue(slot.index)

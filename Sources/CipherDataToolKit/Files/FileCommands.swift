@@ -102,11 +102,14 @@ struct ExportCommand: AsyncParsableCommand {
 
   @OptionGroup var store: StoreOptions
   @Option(help: "Only objects of this entity and its subentities.") var entity: String?
+  @Flag(
+    name: .customLong("stable-ids"),
+    help: "Include the stable IDs of objects. `import` finds objects by them, and assigns them to new ones.") var stableIDs = false
 
   func run() async throws {
-    let name = entity
+    let (name, includesStableIDs) = (entity, stableIDs)
     try await store.open(isReadOnly: true).run { context in
-      let exporter = GraphExporter(from: context)
+      let exporter = try GraphExporter(from: context, includesStableIDs: includesStableIDs)
       let entity = try name.map { try context.persistentStoreCoordinator.compiledModel.requireEntity(named: $0) }
       let sink = OutputSink()
       var bytes: [UInt8] = []

@@ -36,7 +36,7 @@ struct InfoCommand: AsyncParsableCommand {
   static func json(_ information: StoreFileInformation, path: String) -> JSONValue {
     .object([
       ("store", .string(path)), ("identifier", .string(information.storeIdentifier)),
-      ("lineage", information.lineageIdentifier.map(JSONValue.string) ?? .null),
+      ("lineage", information.lineageIdentifier.map(JSONValue.string) ?? .null), ("stableIDs", .bool(information.tracksObjectIdentity)),
       ("formatVersion", .integer(information.formatVersion)),
       (
         "encryption",
@@ -61,6 +61,7 @@ struct InfoCommand: AsyncParsableCommand {
     let lines = [
       ("Store", path), ("Identifier", information.storeIdentifier),
       ("Lineage", information.lineageIdentifier ?? "none until the store is opened for writing"),
+      ("Stable IDs", information.tracksObjectIdentity ? "yes" : "no"),
       ("Size", "\(InfoText.bytes(information.fileSize))\(log); \(information.pageCount) pages\(free)"),
       (
         "Encryption",

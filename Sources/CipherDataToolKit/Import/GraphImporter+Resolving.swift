@@ -35,6 +35,7 @@ extension GraphImporter {
   /// Finds or inserts the object.
   private func locate(_ object: ImportObject, _ implied: Implied?) throws -> (ManagedObject, isNew: Bool) {
     if let name = object.reference { return (try namedObject(name, for: object), false) }
+    if let known = try identifiedObject(for: object) { return (known, false) }
     let key = try identities.attributeKey(of: object) ?? relationalKey(of: object, implied)
     if let key, let known = try found[key] ?? findByRelationships(key) {
       guard known.compiledEntity.isKind(of: object.entity) else {
@@ -48,7 +49,20 @@ extension GraphImporter {
     let managed = try context.insertObject(entityName: object.entity.name)
     summary.inserted += 1
     if let key { found[key] = managed }
+    if usesStableIDs, let id = object.stableID { identifiedInBatch[id] = managed }
     return (managed, true)
+  }
+
+  /// Returns the object with the stable ID that the input names, if the store has it.
+  private func identifiedObject(for object: ImportObject) throws -> ManagedObject? {
+    guard usesStableIDs, let id = object.stableID, let known = try identifiedInBatch[id] ?? context.object(forStableID: id) else {
+      return nil
+    }
+    guard known.compiledEntity.isKind(of: object.entity) else {
+      throw object.error("The object with this ID is of the entity \(known.compiledEntity.name).", key: "$stableID")
+    }
+    held.append(known)
+    return known
   }
 
   /// Returns the object to which an earlier input object assigned an identifier.

@@ -39,16 +39,22 @@ package final class GraphImporter {
   var named: [String: ManagedObjectID] = [:]
   /// The objects of the batch with identifiers, which have no permanent IDs yet.
   var namedInBatch: [String: ManagedObject] = [:]
+  /// The new objects of the batch with the stable IDs that the input assigns, if the store has stable IDs.
+  var identifiedInBatch: [UUID: ManagedObject] = [:]
+  let usesStableIDs: Bool
   var changed: Set<ManagedObject> = []
   /// Other objects that must be retained until the batch is saved.
   var held: [ManagedObject] = []
 
   /// Creates an importer into a context, which must not be used elsewhere.
-  package init(into context: ManagedObjectContext, batchSize: Int = 1000) {
+  ///
+  /// - Throws: ``StoreError`` if the store cannot be read.
+  package init(into context: ManagedObjectContext, batchSize: Int = 1000) throws {
     self.context = context
     model = context.persistentStoreCoordinator.compiledModel
     identities = IdentityTable(model)
     plan = ExportPlan(model)
+    usesStableIDs = try context.hasStableIDs
     self.batchSize = batchSize
   }
 
@@ -124,6 +130,7 @@ package final class GraphImporter {
     summary.updated += changed.reduce(0) { $0 + ($1.isUpdated ? 1 : 0) }
     try context.save()
     for (name, object) in namedInBatch { named[name] = object.objectID }
+    try context.assignStableIDs(identifiedInBatch)
     releaseObjects()
   }
 
@@ -131,6 +138,7 @@ package final class GraphImporter {
   private func releaseObjects() {
     found = [:]
     namedInBatch = [:]
+    identifiedInBatch = [:]
     changed = []
     held = []
     context.reset()

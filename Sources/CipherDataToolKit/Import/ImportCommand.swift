@@ -14,7 +14,7 @@ struct ImportCommand: AsyncParsableCommand {
     discussion: """
       JSON lines: an object a line. Its entity is named by --entity or by the key $entity; a to-one relationship is a nested object, a to-many \
       relationship an array of nested objects. Objects are found by their uniqueness constraints, and inserted if there is no \
-      constraint or no match. Dates are ISO 8601, bytes are Base64 (or hexadecimal digits after “hex:”), decimals are strings or numbers.
+      constraint or no match. If the store has stable IDs, the key $stableID finds an object, or becomes the ID of the new one. Dates are ISO 8601, bytes are Base64 (or hexadecimal digits after “hex:”), decimals are strings or numbers.
 
       deb822: dpkg's status file or the archive's package index (apt-cache dumpavail), into the DebianArchive model.
 
@@ -37,6 +37,9 @@ struct ImportCommand: AsyncParsableCommand {
   @Flag(help: "Skip and report invalid lines, instead of failing and importing nothing.")
   var skipBadLines = false
 
+  @Flag(name: .customLong("stable-ids"), help: "Give the store stable IDs if it has none, so that the objects keep those of the input.")
+  var stableIDs = false
+
   @OptionGroup(title: "From Core Data")
   var coreData: CoreDataOptions
 
@@ -48,8 +51,8 @@ struct ImportCommand: AsyncParsableCommand {
 
   func run() async throws {
     if let path = coreData.fromCoreData {
-      guard file == nil, entity == nil, !skipBadLines else {
-        throw ToolError(.usage, "--from-core-data cannot be combined with an input file, --entity or --skip-bad-lines.")
+      guard file == nil, entity == nil, !skipBadLines, !stableIDs else {
+        throw ToolError(.usage, "--from-core-data cannot be combined with an input file, --entity, --skip-bad-lines or --stable-ids.")
       }
       guard author.author == nil else { throw ToolError(.usage, "--from-core-data cannot be combined with --author.") }
       return try await coreData.run(path, into: store, passphrase: passphrase)
@@ -60,7 +63,9 @@ struct ImportCommand: AsyncParsableCommand {
     }
     let file = file ?? "-"
     try ByteSource.check(path: file)
-    let container = try await PersistentContainer.open(try await passphrase.unlock(store), isReadOnly: false)
+    let container = try await PersistentContainer.open(try await passphrase.unlock(store), isReadOnly: false) { description in
+      if stableIDs { description.tracksObjectIdentity = true }
+    }
     let job = InputImport(format: format, entity: entity, skipsBadLines: skipBadLines)
     let author = author.author
     let outcome = try await container.run { context in

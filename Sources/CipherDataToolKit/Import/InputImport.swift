@@ -1,3 +1,4 @@
+package import Foundation
 package import ObjectContext
 package import ObjectModel
 import ObjectStore
@@ -53,7 +54,7 @@ package struct InputImport: Sendable {
     context.changeSource = .import
     defer { context.changeSource = changeSource }
     return try context.performTransaction {
-      let importer = GraphImporter(into: context, batchSize: batchSize)
+      let importer = try GraphImporter(into: context, batchSize: batchSize)
       if skipsBadLines { importer.skip = { skipped.add($0) } }
       switch format {
       case .deb822: try readStanzas(lines, model, importer, progress)
@@ -151,6 +152,8 @@ package struct ImportObject: Sendable {
   package var toMany: [(relationship: CompiledRelationship, members: [ImportObject])] = []
   /// An identifier by which other input objects refer to this one.
   package var identifier: String?
+  /// The stable ID of the object (``ManagedObject/stableID``), by which it is found if the store has stable IDs.
+  package var stableID: UUID?
   /// The identifier of another input object that this one refers to.
   package var reference: String?
 

@@ -1,9 +1,10 @@
+import Foundation
 package import ObjectModel
 
 /// Converts JSON objects to input objects of any model.
 ///
 /// In addition to properties, an object can have `$entity` (its entity), `$id` (an identifier by which other lines refer to it), and `$ref`
-/// (the identifier of the object that it refers to). A to-one relationship is a nested object or null. A to-many relationship is an array
+/// (the identifier of the object that it refers to), and `$stableID`. A to-one relationship is a nested object or null. A to-many relationship is an array
 /// of nested objects with all members.
 package struct JSONMapping {
   private let model: CompiledModel
@@ -45,7 +46,10 @@ package struct JSONMapping {
         switch member.key {
         case "$id": object.identifier = name
         case "$ref": object.reference = name
-        default: throw fail("No such key; there are $entity, $id and $ref.")
+        case "$stableID":
+          guard let id = UUID(uuidString: name) else { throw fail("A UUID is expected.") }
+          object.stableID = id
+        default: throw fail("No such key; there are $entity, $id, $ref and $stableID.")
         }
         continue
       }

@@ -1,3 +1,4 @@
+import Foundation
 public import ObjectModel
 import ObjectQuery
 import ObjectStore
@@ -253,6 +254,7 @@ extension MigrationManager {
       }
       try policy.endInstanceCreation(forMapping: mapping, manager: self)
       try contexts.saveDestination()
+      try assignStableIDs(of: mapping)
     }
     made = pairs.values.reduce(0) { $0 + $1.count }
     for mapping in mappings {
@@ -293,6 +295,31 @@ extension MigrationManager {
       }
       try contexts.saveDestination()
       advance(sources.count)
+    }
+  }
+
+  /// Assigns stable IDs to the objects that a mapping has created with new keys, if the store has stable IDs.
+  ///
+  /// They are computed from the models, the mapping, the source object and the ordinal among its destination objects, so that two devices
+  /// that migrate the same objects separately create the same ones.
+  private func assignStableIDs(of mapping: EntityMapping) throws {
+    guard let made = pairs[mapping.name], try contexts.source.hasStableIDs else { return }
+    let model = contexts.session.destinationModel
+    for start in stride(from: 0, to: made.count, by: Self.batchSize) {
+      let range = start..<min(start + Self.batchSize, made.count)
+      let sources = range.map { ObjectReference(rawValue: made.sources[$0]) }
+      let ids = try contexts.source.stableIDs(of: sources.map(sourceObject))
+      var assigned: [UUID: ManagedObject] = [:]
+      for (position, (source, id)) in zip(range, zip(sources, ids)) {
+        let destination = ObjectReference(rawValue: made.destinations[position])
+        let isKept =
+          destination.key == source.key
+          && contexts.destinations[source.entity].map { model.entities[$0].root } == model.entities[destination.entity].root
+        guard let id, !isKept, !made.isRepeated(position) else { continue }
+        let ordinal = made.destinations(of: source).firstIndex(of: destination) ?? 0
+        assigned[.digest(of: "\(model.checksum)/\(mapping.name)/\(id.uuidString)/\(ordinal)")] = destinationObject(destination)
+      }
+      try contexts.destination.assignStableIDs(assigned)
     }
   }
 

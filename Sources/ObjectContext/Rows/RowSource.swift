@@ -391,3 +391,23 @@ package final class RowSource {
     store.incrementalStore.managedObjectContextDidUnregisterObjects(with: objectIDs)
   }
 }
+
+// MARK: - Stable IDs
+
+extension RowSource {
+  func stableIDs(of objectIDs: [ManagedObjectID]) throws -> [UUID?] { try coordinator.stableIDs(of: objectIDs) }
+
+  var hasStableIDs: Bool {
+    get throws {
+      try coordinator.persistentStores.allSatisfy { try ($0.incrementalStore as? any IdentityStore)?.tracksObjectIdentity() ?? false }
+    }
+  }
+
+  func setStableIDs(_ ids: [(objectID: ManagedObjectID, id: UUID)]) throws {
+    for (space, ids) in Dictionary(grouping: ids, by: { $0.objectID.space }) {
+      if let store = store(numbered: space) { try coordinator.setStableIDs(ids, in: store) }
+    }
+  }
+
+  func objectID(forStableID id: UUID) throws -> ManagedObjectID? { try coordinator.objectID(forStableID: id) }
+}

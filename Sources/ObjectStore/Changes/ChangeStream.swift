@@ -63,13 +63,17 @@ package final class ChangeStream {
   package var model: CompiledModel { space.model }
   private let consumers: [any ChangeConsumer]
 
-  /// Creates a stream, or returns nil if there are no consumers.
-  package init?(_ consumers: [any ChangeConsumer], in space: ObjectIDSpace) {
-    guard var needs = consumers.first?.needs else { return nil }
-    for consumer in consumers.dropFirst() { needs = needs.union(consumer.needs) }
+  private init(_ consumers: [any ChangeConsumer], _ needs: ChangeNeeds, in space: ObjectIDSpace) {
     self.needs = needs
     self.consumers = consumers
     self.space = space
+  }
+
+  /// Returns a new stream, or nil if there are no consumers.
+  package static func begin(_ consumers: [any ChangeConsumer], in space: ObjectIDSpace) -> ChangeStream? {
+    guard var needs = consumers.first?.needs else { return nil }
+    for consumer in consumers.dropFirst() { needs = needs.union(consumer.needs) }
+    return ChangeStream(consumers, needs, in: space)
   }
 
   /// Passes a change to the consumers.

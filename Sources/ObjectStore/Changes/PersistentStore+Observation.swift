@@ -103,7 +103,7 @@ extension PersistentStore {
 
   private func report(_ request: SaveChangesRequest, to observation: TransactionObservation, _ scope: RequestScope) throws {
     observation.begin(scope.origin(of: .save))
-    guard let changes = ChangeStream([observation], in: space) else { return }
+    guard let changes = ChangeStream.begin([observation], in: space) else { return }
     let needed =
       request.deleted.filter { changes.needs[$0.reference.entity].includesDeletedRow }.map(\.reference)
       + request.updated.filter(changes.needsOldRow).map(\.row.reference)
@@ -149,7 +149,7 @@ extension PersistentStore {
     _ batch: BatchChanges, of request: PersistentStoreRequest, to observation: TransactionObservation, _ scope: RequestScope
   ) throws {
     observation.begin(scope.origin(of: .batch))
-    guard let changes = ChangeStream([observation], in: space) else { return }
+    guard let changes = ChangeStream.begin([observation], in: space) else { return }
     for reference in batch.deleted { try changes.delete(reference, nil) }
     let needed = (batch.inserted + batch.updated).filter { changes.needs[$0.entity].includesNewRow }
     let read = needed.isEmpty ? RowList() : try incrementalStore.newValuesForObjects(with: needed.map(space.objectID), in: scope)

@@ -64,6 +64,8 @@ package final class TransactionObservation: ChangeConsumer, @unchecked Sendable 
   private var transaction: ObservedTransaction
   private var observers: [Observer]
   package let needs: ChangeNeeds
+  /// The model of the changes that can be reported.
+  package let model: CompiledModel
 
   /// A state of the transaction that a part of it can be rolled back to.
   package final class Mark: Sendable {
@@ -73,6 +75,7 @@ package final class TransactionObservation: ChangeConsumer, @unchecked Sendable 
 
   init(of transaction: ObservedTransaction, by registrations: [TransactionObservers.Registration], model: CompiledModel) {
     self.transaction = transaction
+    self.model = model
     observers = registrations.map { registration in
       let needs = registration.model === model ? registration.needs : registration.options.needs(in: model)
       return Observer(

@@ -3,8 +3,13 @@ import ObjectModel
 /// An object that sees the changes of a coordinator's transactions while they run, and can prevent their commit.
 ///
 /// ```swift
+/// import CipherData
+/// import Synchronization
+///
+/// struct NegativePrice: Error {}
+///
 /// final class PriceGuard: TransactionObserver {
-///   let lowest = Mutex(0)
+///   private let lowest = Mutex(0)
 ///
 ///   func didChange(_ change: RowChange, in transaction: ObservedTransaction) {
 ///     guard case .update(let row) = change, let price = row.newValues?["price"] as? Int else { return }
@@ -18,9 +23,10 @@ import ObjectModel
 ///   func didRollback(_ transaction: ObservedTransaction) { lowest.withLock { $0 = 0 } }
 /// }
 ///
-/// var options = TransactionObserverOptions(entityNames: ["Book"], propertyNames: ["price"])
-/// options.includesNewValues = true
-/// try coordinator.addTransactionObserver(PriceGuard(), options: options)
+/// func guardPrices(in coordinator: PersistentStoreCoordinator) throws {
+///   let options = TransactionObserverOptions(entityNames: ["Book"], propertyNames: ["price"], includesNewValues: true)
+///   try coordinator.addTransactionObserver(PriceGuard(), options: options)
+/// }
 /// ```
 ///
 /// An observer sees the saves, batch requests, imports, and migrations of this coordinator in every type of store, also in those of the

@@ -130,6 +130,9 @@ public final class PersistentStoreCoordinator: Sendable {
     if description.historyTracking == true, !(storeClass is any HistoryStore.Type) {
       throw StoreError(.historyUnsupported(type: description.type.rawValue), operation: .open, path: description.url?.path)
     }
+    if description.tracksObjectIdentity == true, !(storeClass is any IdentityStore.Type) {
+      throw StoreError(.identityUnsupported(type: description.type.rawValue), operation: .open, path: description.url?.path)
+    }
     if !storeClass.derivesAttributes { try checkNothingDerived(numbers, description) }
     try checkFilters(numbers, description)
     if description.requiresTransformers { try checkTransformers(numbers, description) }

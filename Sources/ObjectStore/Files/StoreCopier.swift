@@ -12,6 +12,8 @@ final class StoreCopier {
   /// The mapping from old to new keys, by root entity.
   private var keys: [Int: [Int64: Int64]] = [:]
   private var done = 0
+  /// The source's stable IDs, if it has any.
+  private var identities: (any IdentityStore)?
 
   private static let pageSize = 1_000
 
@@ -27,6 +29,12 @@ final class StoreCopier {
 
   /// Copies everything. The caller runs it in one transaction of the destination.
   func run() throws {
+    if let source = source.incrementalStore as? any IdentityStore, try source.tracksObjectIdentity(),
+      let destination = destination.incrementalStore as? any IdentityStore
+    {
+      identities = source
+      try destination.setTracksObjectIdentity(true)
+    }
     var objects: [Int: [ManagedObjectID]] = [:]
     for root in model.entities where root.parent == nil && root.subtree.contains(where: source.entityNumbers.contains) {
       objects[root.number] = try obtainKeys(of: root)
@@ -107,6 +115,17 @@ final class StoreCopier {
     // External values would still refer to files of the source.
     if !destination.incrementalStore.acceptsExternalData { request = try request.withBytesInRows(model) }
     _ = try destination.incrementalStore.execute(.save(request), in: destinationScope)
+    try copyStableIDs(of: rows)
+  }
+
+  private func copyStableIDs(of rows: RowList) throws {
+    guard let identities, let destination = destination.incrementalStore as? any IdentityStore else { return }
+    let references = rows.references
+    var ids: [(object: ObjectReference, id: UUID)] = []
+    for (reference, id) in zip(references, try identities.stableIDs(of: references)) {
+      if let id, let object = moved(reference) { ids.append((object, id)) }
+    }
+    try destination.setStableIDs(ids)
   }
 
   /// Copies members of join tables, and orders. The last pass copies the orders of relationships whose membership was copied with their

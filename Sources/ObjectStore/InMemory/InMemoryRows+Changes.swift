@@ -16,7 +16,7 @@ extension InMemoryRows {
     let origin = scope.origin(of: kind)
     observation?.begin(origin)
     let consumers: [(any ChangeConsumer)?] = [record, observation]
-    guard let changes = ChangeStream(consumers.compactMap { $0 }, in: scope.objectIDSpace) else {
+    guard let changes = ChangeStream.begin(consumers.compactMap { $0 }, in: scope.objectIDSpace) else {
       return try save(request, objectIDSpace: scope.objectIDSpace)
     }
     let oldRows = oldRows(of: request, for: changes)

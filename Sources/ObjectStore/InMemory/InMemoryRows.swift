@@ -22,6 +22,8 @@ struct InMemoryRows: Sendable {
   /// The last order of ordered relationships, by relationship number and object. Does not determine membership.
   var orders: [Int: [ObjectReference: [ObjectReference]]] = [:]
   var history: InMemoryHistory?
+  /// The stable IDs of the objects, or nil if they have none.
+  var identity: InMemoryIdentity?
 
   init(model: CompiledModel, entityNumbers: [Int]) {
     self.model = model

@@ -61,7 +61,10 @@ public final class InMemoryStore: IncrementalStore {
     let storedEntities = Set(configuration.entityNumbers.map { configuration.model.entities[$0].name })
     return state.withLock { state in
       let identifier = state.identifier ?? UUID().uuidString
-      if state.identifier == nil { beginHistory(&state.rows) }
+      if state.identifier == nil {
+        beginHistory(&state.rows)
+        if configuration.description.tracksObjectIdentity == true { state.rows.identity = InMemoryIdentity(of: configuration.model) }
+      }
       state.identifier = identifier
       var metadata = StoreMetadata(
         storeIdentifier: identifier, storeType: StoreType.inMemory.rawValue,
@@ -222,7 +225,7 @@ public final class InMemoryStore: IncrementalStore {
 
   private var isInTransaction: Bool { transactions.current != nil }
 
-  private func visibleRows() throws -> InMemoryRows {
+  func visibleRows() throws -> InMemoryRows {
     try state.withLock { state in
       guard state.identifier != nil else { throw Self.closedError }
       return transactions.current?.rows ?? state.rows
@@ -253,6 +256,11 @@ public final class InMemoryStore: IncrementalStore {
       try change(&history)
       rows.history = history
     }
+  }
+
+  func changeIdentity(_ change: (inout InMemoryRows) throws -> Void) throws {
+    try checkWritable(.save)
+    try changeRows { rows, _ in try change(&rows) }
   }
 
   /// Enables or disables the history.

@@ -5,12 +5,8 @@ package import ObjectModel
 /// It depends on nothing but its arguments: no context, store or clock. The base may be what a context has read, `mine` its unsaved values
 /// and `theirs` the row that another context saved; or the last synchronized row, the pending one and the one from another device.
 ///
-/// The initializer compares: ``conflicts`` are the slots that both sides have changed to different values. ``MergeRules`` then decide:
-///
-/// ```swift
-/// let merge = ThreeWayMerge(base: base, mine: mine, theirs: theirs, of: entity)
-/// let row = merge.row(by: rules, version: theirs.version + 1)
-/// ```
+/// The initializer compares: ``conflicts`` are the slots that both sides have changed to different values. ``MergeRules`` then decide what
+/// ``row(by:setting:version:)`` takes.
 ///
 /// The merged row starts from theirs and takes some slots from mine. For all rows, and values compared by
 /// ``RowImage/hasSameValue(_:kind:as:)``:

@@ -1,9 +1,4 @@
 /// The source of the changes that a request writes, which the history records.
-///
-/// ```swift
-/// var scope = RequestScope(objectIDSpace: space, transactionAuthor: "importer")
-/// scope.changeSource = .import
-/// ```
 public enum ChangeSource: String, Sendable, Hashable, Codable, CaseIterable {
   /// The application itself.
   case application

@@ -91,6 +91,13 @@ public struct PersistentStoreDescription: Sendable {
   public var historyLevel: HistoryLevel?
   /// How long the history is kept. By default it is kept until the application deletes it.
   public var historyRetention = HistoryRetention.unlimited
+  /// Whether the store's objects have stable IDs (``ManagedObject/stableID``), which are the same in all stores that contain the object.
+  ///
+  /// Nil leaves the store's setting unchanged. True assigns stable IDs to all existing and future objects, with a few entries for the whole
+  /// store: neither opening it nor inserting objects takes longer. False removes the stable IDs.
+  public var tracksObjectIdentity: Bool?
+  /// See ``StoreMigrationRequest/willMigrate``.
+  package var willMigrate: (@Sendable (any StoreMigrationSession) throws -> Void)?
   /// Whether opening the store fails if a transformer that an attribute names is not registered. False by default: using such an attribute
   /// throws then, and ``PersistentStoreCoordinator/missingTransformers`` lists the attributes.
   public var requiresTransformers = false
@@ -191,7 +198,7 @@ extension PersistentStoreDescription {
       StoreSetting("migrationBackupURL", \.migrationBackupURL), StoreSetting("migrationAuthor", \.migrationAuthor),
       StoreSetting("requiresTransformers", \.requiresTransformers),
       StoreSetting("historyTracking", \.historyTracking), StoreSetting("historyLevel", \.historyLevel),
-      StoreSetting("historyRetention", \.historyRetention),
+      StoreSetting("historyRetention", \.historyRetention), StoreSetting("tracksObjectIdentity", \.tracksObjectIdentity),
       StoreSetting("postsRemoteChangeNotifications", \.postsRemoteChangeNotifications),
     ]
   }

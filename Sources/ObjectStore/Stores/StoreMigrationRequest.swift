@@ -14,6 +14,9 @@ public struct StoreMigrationRequest: Sendable {
   public var steps: [StoreMigrationStep] = []
   /// The author that the history records for the migration.
   public var author: String?
+  /// Reads the old rows under their old identifiers, in the transaction of the migration and before its first step. Both sides of the session
+  /// contain the old rows. An error ends the migration.
+  package var willMigrate: (@Sendable (any StoreMigrationSession) throws -> Void)?
   /// A closure that receives the progress, called on the thread that migrates.
   public var progress: (@Sendable (MigrationProgress) -> Void)?
   /// Cancels the migration. The store is unchanged then.
@@ -27,6 +30,7 @@ public struct StoreMigrationRequest: Sendable {
     infersChanges = description.shouldInferMappingModelAutomatically
     defersCleanUp = description.defersLightweightMigration
     author = description.migrationAuthor
+    willMigrate = description.willMigrate
     progress = description.migrationProgress
     cancellation = description.migrationCancellation
   }

@@ -33,6 +33,8 @@ public struct StoreFileInformation: Sendable {
   public var storeIdentifier: String
   /// The UUID of the file's lineage; see ``StoreMetadata/lineageIdentifier``.
   public var lineageIdentifier: String?
+  /// Whether the objects have stable IDs (``PersistentStoreDescription/tracksObjectIdentity``).
+  public var tracksObjectIdentity: Bool
   /// The version of the store's file format.
   public var formatVersion: Int
   /// The page format.
@@ -191,7 +193,7 @@ extension SQLCipherStoreFile {
       let log = try WriteAheadLog.extent(path + "-wal", pageSize: connection.format.pageSize)
       return StoreFileInformation(
         storeIdentifier: record.identifier, lineageIdentifier: record.lineageIdentifier(path: connection.databasePath),
-        formatVersion: record.format, encryption: connection.format,
+        tracksObjectIdentity: try StableIDTable(connection: connection).exists, formatVersion: record.format, encryption: connection.format,
         sqlcipherVersion: try connection.pragma("cipher_version") ?? "", sqliteVersion: LibraryVersion.sqliteName, fileSize: size(path),
         logSize: size(path + "-wal"), logPageCount: log.pages, logCommitCount: log.commits,
         logPageLimit: ConnectionOptions().checkpointPages,

@@ -217,7 +217,8 @@ struct MigrationPlanner {
     if let source = table.source {
       statements.append(BookkeepingTables.copyingKeys(of: source.id, to: table.id))
     }
-    return MigrationStep(summary: "count the keys of “\(table.name)”", work: .schema(statements))
+    return MigrationStep(
+      summary: "count the keys of “\(table.name)”", work: .keys(statements, of: table.id, from: table.source?.id))
   }
 
   private func fillingSteps(_ item: ToOneSource, _ tables: [TableMigration]) throws -> [MigrationStep] {

@@ -8,6 +8,8 @@ struct MigrationStep {
   enum Work {
     /// Runs statements that change the schema only.
     case schema([String])
+    /// Runs statements that count the keys of a new table, and passes on the stable IDs of the rows of the table that they come from.
+    case keys([String], of: Int, from: Int?)
     /// Runs a statement on a table in batches.
     case batches(Batches)
     /// Writes references to a column from the links of another table.

@@ -64,7 +64,7 @@ struct StepDescriber {
     let statements: [String]
     var table: String?
     switch step.work {
-    case .schema(let texts): statements = texts
+    case .schema(let texts), .keys(let texts, _, _): statements = texts
     case .batches(let batches): (statements, table) = ([batches.sql], batches.table)
     case .links(let fill): (statements, table) = ([fill.read.sql, fill.write], fill.read.table)
     case .handler:

@@ -18,6 +18,8 @@ struct StoreMigrator {
   let request: StoreMigrationRequest
   let trace: StatementTrace
   var batchSize = MigrationRunner.standardBatchSize
+  /// The application's observers, which learn of the migration but not of its changes.
+  var observers: ObservedTransactions?
   /// The minimum size in bytes of values that are moved to files, if their attribute allows it.
   var externalStorageThreshold = ExternalStorage.standardThreshold
 
@@ -34,7 +36,10 @@ struct StoreMigrator {
       try connection.withoutForeignKeys {
         try connection.cancelling(when: { [cancellation = request.cancellation] in cancellation?.isCancelled ?? false }) {
           let externals = ExternalStorage(joining: connection, threshold: externalStorageThreshold)
-          try WriteTransaction.run(on: connection, externals.map { [LargeValues(storage: $0)] } ?? []) { last = try migrate($0) }
+          var participants: [any TransactionParticipant] = []
+          if let observers { participants.append(observers) }
+          if let externals { participants.append(LargeValues(storage: externals)) }
+          try WriteTransaction.run(on: connection, participants) { last = try migrate($0) }
         }
       }
     } catch {
@@ -71,6 +76,13 @@ struct StoreMigrator {
     var present = record.modelName
     if request.steps.contains(where: { !$0.infersRows }) {
       try history?.writeWhole(from: record.checksum, to: model.checksum, schema, layout)
+    }
+    observers?.reportMigration(of: record.identifier, author: request.author, in: transaction)
+    if let willMigrate = request.willMigrate {
+      var reading = StoreMigrationStep(name: "before the migration", model: schema.model)
+      reading.preparation = willMigrate
+      try MigrationHandlers.prepare(
+        reading, context(transaction, schema, schema, record, runner, history?.history(for: HistoryIDs(layout, of: schema.model))))
     }
     for (position, step) in steps.enumerated() {
       runner.begin(stage: position)
@@ -167,6 +179,7 @@ struct StoreMigrator {
   private func failure(_ error: any Error) -> any Error {
     let cause: StoreError
     switch error {
+    case let rejection as RejectedMigration: return rejection.error
     case let error as StoreError: cause = error
     case let error as StoreAccessError: cause = StoreError(error)
     // Requests of a handler throw it in a canceled task.
@@ -282,6 +295,7 @@ extension SQLCipherIncrementalStore {
             connection: connection, path: path, model: configuration.model, entityNumbers: configuration.entityNumbers, request: request,
             trace: StatementTrace(observer: configuration.description.sqlObserver),
             batchSize: configuration.description.migrationBatchSize,
+            observers: observers.map { ObservedTransactions($0, storeIdentifier: nil, model: configuration.model) },
             externalStorageThreshold: configuration.description.externalStorageThreshold
           ).run()
         }

@@ -6,22 +6,25 @@ import SQLCipherConnection
 extension StoreEngine {
   /// Begins the stream of the changes that a request makes, or returns `nil` if nothing consumes them.
   func beginChanges(_ kind: HistoryKind, _ transaction: WriteTransaction, _ scope: RequestScope) throws -> ChangeStream? {
+    // A stage of a migration can write objects of another model.
+    let observation = transaction.observation.flatMap { $0.model === schema.model ? $0 : nil }
+    let recording = history.recording
+    if recording == nil, observation == nil { return nil }
     var consumers: [any ChangeConsumer] = []
     let origin = history.origin ?? scope.origin(of: kind)
-    if let recording = history.recording {
+    if let recording {
       let authorship = HistoryAuthorship(
         origin, opening: history.opening, time: transaction.purpose.now ?? Date().timeIntervalSinceReferenceDate)
       let record = TransactionRecord(recording, authorship, history: history, rows: rows, in: transaction)
       transaction.keep(record)
       consumers.append(record)
     }
-    if let observation: TransactionObservation = transaction.kept() {
+    if let observation {
       observation.begin(origin)
       consumers.append(observation)
     }
-    guard let changes = ChangeStream(consumers, in: scope.objectIDSpace) else { return nil }
-    transaction.keep(changes)
-    return changes
+    transaction.changes = ChangeStream.begin(consumers, in: scope.objectIDSpace)
+    return transaction.changes
   }
 
   /// Reads the rows of a save whose former values the consumers need, before anything is written.
@@ -42,27 +45,46 @@ extension StoreEngine {
   }
 }
 
+/// The error with which an observer has rejected a migration.
+struct RejectedMigration: Error {
+  let error: any Error
+}
+
 /// Passes the begin and the end of transactions to the application's observers.
 final class ObservedTransactions: TransactionParticipant {
   private let observers: TransactionObservers
-  private let storeIdentifier: String
+  /// The UUID of the store, or `nil` if the observation begins later, when the store has been read.
+  private let storeIdentifier: String?
   private let model: CompiledModel
 
-  init(_ observers: TransactionObservers, storeIdentifier: String, model: CompiledModel) {
+  init(_ observers: TransactionObservers, storeIdentifier: String?, model: CompiledModel) {
     self.observers = observers
     self.storeIdentifier = storeIdentifier
     self.model = model
   }
 
   func didBegin(_ transaction: WriteTransaction) {
-    if let observation = observers.begin(storeIdentifier: storeIdentifier, model: model) { transaction.keep(observation) }
+    if let storeIdentifier { transaction.observation = observers.begin(storeIdentifier: storeIdentifier, model: model) }
+  }
+
+  /// Reports a migration, which does not list its changes.
+  func reportMigration(of storeIdentifier: String, author: String?, in transaction: WriteTransaction) {
+    transaction.observation = observers.begin(storeIdentifier: storeIdentifier, model: model)
+    transaction.observation?.begin(TransactionOrigin(.migration, author: author))
+    transaction.observation?.receive(.unspecified)
   }
 
   func didBeginPart(_ transaction: WriteTransaction) {
     if let observation = transaction.observation { transaction.keep(observation.mark()) }
   }
 
-  func willCommit(_ transaction: WriteTransaction) throws { if !transaction.isPart { try transaction.observation?.willCommit() } }
+  func willCommit(_ transaction: WriteTransaction) throws {
+    if transaction.isPart { return }
+    do { try transaction.observation?.willCommit() } catch {
+      // Other errors of a migration are converted.
+      throw storeIdentifier == nil ? RejectedMigration(error: error) : error
+    }
+  }
 
   func didCommit(_ transaction: WriteTransaction) { if !transaction.isPart { transaction.observation?.didCommit() } }
 
@@ -71,9 +93,4 @@ final class ObservedTransactions: TransactionParticipant {
     if !transaction.isPart { return observation.didRollBack() }
     if let mark: TransactionObservation.Mark = transaction.kept() { observation.undo(to: mark) }
   }
-}
-
-extension WriteTransaction {
-  /// The observation of the transaction, or `nil` if there are no observers.
-  fileprivate var observation: TransactionObservation? { kept() }
 }

@@ -16,7 +16,7 @@ enum BookkeepingTables {
   static let lineage = "cipherdata_lineage"
   /// Names that tables of entities cannot have: they are in use or reserved for later versions.
   static let reservedNames =
-    HistoryTables.all + [
+    HistoryTables.all + IdentityTables.all + [
       metadata, keys, "cipherdata_history_changes", "cipherdata_deferred", externals, lineage,
     ]
 
@@ -125,6 +125,8 @@ enum BookkeepingStatement: Int, CaseIterable, Sendable {
   /// Read and write the next key of a table.
   case nextKey, reservation
 
+  /// Selects whether the tables of stable IDs exist.
+  case hasIdentities
   /// Select whether the table of large values exists, and the numbers in it.
   case hasExternals, externals
   /// Select the numbers and sizes of the values in use, and of the removed ones.
@@ -184,6 +186,7 @@ enum BookkeepingStatement: Int, CaseIterable, Sendable {
     case .nextKey: "SELECT next FROM \(keys) WHERE id = ?"
     case .reservation: "INSERT OR REPLACE INTO \(keys) VALUES (?, ?)"
 
+    case .hasIdentities: IdentityTables.existence
     case .hasExternals: "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = '\(externals)'"
     case .externals: "SELECT id FROM \(externals)"
     case .usedExternals: "SELECT id, size FROM \(externals) WHERE removed = 0 ORDER BY id"

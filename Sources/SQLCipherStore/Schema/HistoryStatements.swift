@@ -24,8 +24,9 @@ enum HistoryTables {
   /// Returns the statements that remove the history from an attached copy; empty if the store has no history.
   static func removal(from connection: Connection, schema: String) throws -> [String] {
     guard try MetadataTable.hasHistory(connection) else { return [] }
+    let format = try StableIDTable(connection: connection).exists ? MetadataTable.formatVersionWithHistory : MetadataTable.formatVersion
     return all.map { "DROP TABLE \(schema).\($0)" }
-      + ["UPDATE \(schema).\(BookkeepingTables.metadata) SET format = \(MetadataTable.formatVersion), history = NULL"]
+      + ["UPDATE \(schema).\(BookkeepingTables.metadata) SET format = \(format), history = NULL"]
   }
 
   /// Adds the column of the history's settings to the metadata table of a store that never had a history.
@@ -36,6 +37,8 @@ enum HistoryTables {
 enum HistoryStatement: Int, CaseIterable, Sendable {
   /// Read and write the history's settings in the metadata.
   case settings, newSettings
+  /// Writes the format of a file that receives or loses stable IDs.
+  case newFormat
   /// Selects whether the metadata table has the column of the settings.
   case hasSettings
   /// Select the number and clock of the newest row, and insert a row.
@@ -69,6 +72,7 @@ enum HistoryStatement: Int, CaseIterable, Sendable {
     return switch self {
     case .settings: "SELECT history FROM \(metadata) WHERE id = 1"
     case .newSettings: "UPDATE \(metadata) SET format = ?, layout_basis = ?, layout = ?, history = ? WHERE id = 1"
+    case .newFormat: "UPDATE \(metadata) SET format = ? WHERE id = 1"
     case .hasSettings: "SELECT 1 FROM sqlite_master WHERE name = '\(metadata)' AND sql LIKE '%history TEXT%'"
     case .newest: "SELECT number, clock FROM \(history) ORDER BY number DESC LIMIT 1"
     case .insertion: "INSERT INTO \(history) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"

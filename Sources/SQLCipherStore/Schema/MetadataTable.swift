@@ -52,12 +52,12 @@ struct StoreRecord {
 enum MetadataTable {
   /// The version of the file format that this library writes.
   static let formatVersion = 2
-  /// The format version of a file with a history. Libraries that would write without recording history reject it. This library rejects
-  /// files of greater versions.
+  /// The format version of a file with a history or with stable IDs. Libraries that would write without recording history, or without
+  /// passing on stable IDs, reject it. This library rejects files of greater versions.
   static let formatVersionWithHistory = 4
   /// The first format version of files with a history.
   static let firstFormatVersionWithHistory = 3
-  /// Returns whether files of a format version have a history.
+  /// Returns whether files of a format version can have a history.
   static func hasHistory(format: Int?) -> Bool { (format ?? 0) >= firstFormatVersionWithHistory }
   /// Returns whether files of a format version are upgraded when they are opened for writing.
   static func isOutdated(format: Int) -> Bool { format < formatVersion || hasHistory(format: format) && format < formatVersionWithHistory }
@@ -251,7 +251,10 @@ enum MetadataTable {
   /// Returns whether the database is a store with a history; `false` for a foreign database. Temporary read errors are thrown.
   static func hasHistory(_ connection: Connection) throws -> Bool {
     do {
-      return hasHistory(format: try formatOnly(connection))
+      guard hasHistory(format: try formatOnly(connection)) else { return false }
+      let statement = try connection.statement(.settings)
+      defer { statement.reset() }
+      return try statement.step() && !statement.isNull(0)
     } catch let error as StoreAccessError {
       if [.io, .outOfMemory, .busy, .diskFull].contains(StoreError(error).code) { throw error }
       return false
@@ -262,25 +265,42 @@ enum MetadataTable {
 
   /// Reads the history's settings, or returns `nil` if there is no history.
   static func readHistory(_ connection: Connection, path: String) throws -> HistorySettings? {
-    guard hasHistory(format: try formatOnly(connection)) else { return nil }
+    guard let format = try formatOnly(connection), hasHistory(format: format) else { return nil }
     let statement = try connection.statement(.settings)
     defer { statement.reset() }
-    guard try statement.step(), !statement.isNull(0) else { throw StoreError(.unreadableMetadata, operation: .open, path: path) }
+    let isRead = try statement.step()
+    // A file of a later format can have stable IDs and no history.
+    if isRead, statement.isNull(0), format > firstFormatVersionWithHistory { return nil }
+    guard isRead, !statement.isNull(0) else { throw StoreError(.unreadableMetadata, operation: .open, path: path) }
     return try decode(HistorySettings.self, statement.text(0), path)
   }
 
   /// Writes the changes of switching the history.
   static func write(history: HistorySettings?, layout: TableLayout, layoutBasis: String, _ connection: Connection) throws {
-    let hasColumn = try connection.statement(.hasSettings)
-    let exists = try hasColumn.step()
-    hasColumn.reset()
-    if !exists { try connection.execute(HistoryTables.settingsColumn) }
+    try makeSettingsColumn(connection)
     let statement = try connection.statement(.newSettings)
-    try statement.bind(1, history == nil ? formatVersion : formatVersionWithHistory)
+    try statement.bind(1, try history != nil || StableIDTable(connection: connection).exists ? formatVersionWithHistory : formatVersion)
     try statement.bind(2, layoutBasis)
     try statement.bind(3, try encode(layout))
     if let history { try statement.bind(4, try encode(history)) } else { try statement.bindNull(4) }
     try statement.run()
+  }
+
+  private static func makeSettingsColumn(_ connection: Connection) throws {
+    let statement = try connection.statement(.hasSettings)
+    let exists = try statement.step()
+    statement.reset()
+    if !exists { try connection.execute(HistoryTables.settingsColumn) }
+  }
+
+  /// Writes the format after stable IDs were switched on or off. Other connections read the metadata again.
+  static func updateFormat(_ connection: Connection) throws {
+    try makeSettingsColumn(connection)
+    let needsNew = try hasHistory(connection) || StableIDTable(connection: connection).exists
+    let statement = try connection.statement(.newFormat)
+    try statement.bind(1, needsNew ? formatVersionWithHistory : formatVersion)
+    try statement.run()
+    try connection.setUserVersion(Int32(truncatingIfNeeded: try connection.userVersion()) &+ 1)
   }
 
   static func writeUserMetadata(_ metadata: [String: String], _ connection: Connection) throws {

@@ -35,6 +35,9 @@ enum LineageTable {
     return try assign(connection)
   }
 
+  /// Returns the UUID of the lineage, or `nil` if the file has none.
+  static func identifier(_ connection: Connection) throws -> String? { try read(connection)?.identifier }
+
   /// Completes a copy of a store, which gets a lineage of its own.
   @Sendable static func begin(_ copy: Connection) throws {
     // A store without a lineage gets one when it is opened for writing.

@@ -44,6 +44,8 @@ final class WriteTransaction {
   let participants: [any TransactionParticipant]
   /// State that participants store in the transaction.
   private var states: [AnyObject] = []
+  private var ownChanges: ChangeStream?
+  private var ownObservation: TransactionObservation?
   /// The pool that the connection is returned to.
   private let pool: ConnectionPool?
   private var isOver = false
@@ -130,7 +132,16 @@ final class WriteTransaction {
   }
 
   /// The stream of the changes of the current request, or `nil` if nothing consumes them.
-  var changes: ChangeStream? { kept() }
+  var changes: ChangeStream? {
+    get { ownChanges ?? outer?.changes }
+    set { ownChanges = newValue }
+  }
+
+  /// The observation of the whole transaction by the application, or `nil` if there are no observers.
+  var observation: TransactionObservation? {
+    get { outer.map(\.observation) ?? ownObservation }
+    set { ownObservation = newValue }
+  }
 
   /// Runs `body`. After cancellation of the transaction, its statements end with an error.
   func withCancellation<Result>(_ body: () throws -> Result) rethrows -> Result {
@@ -167,6 +178,7 @@ final class WriteTransaction {
   private func end() {
     isOver = true
     states = []
+    (ownChanges, ownObservation) = (nil, nil)
     pool?.returnWriter(connection)
   }
 }

@@ -12,8 +12,10 @@ extension StoreSpecification {
     ]
   }
 
-  /// The suites for stores with a history.
-  public static var historySuites: [StoreSpecification.Type] { [HistorySpecification.self, HistoryTokenSpecification.self] }
+  /// The suites for stores with a history and stable IDs.
+  public static var historySuites: [StoreSpecification.Type] {
+    [HistorySpecification.self, HistoryTokenSpecification.self, StableIDSpecification.self]
+  }
 
   /// The suites for managed objects on a store.
   public static var objectSuites: [StoreSpecification.Type] {

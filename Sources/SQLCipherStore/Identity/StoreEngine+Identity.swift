@@ -1,0 +1,105 @@
+package import Foundation
+package import ObjectModel
+import ObjectStore
+import SQLCipherConnection
+
+extension StoreEngine {
+  func setTracksObjectIdentity(_ isTracked: Bool) throws {
+    try write { transaction in
+      let identities = StableIDTable(connection: transaction.connection)
+      if try identities.exists == isTracked { return }
+      if isTracked { try identities.create(tables: schema.tables.map(\.id)) } else { try identities.remove() }
+    }
+  }
+
+  func stableIDs(of references: [ObjectReference]) throws -> [UUID?] {
+    try read { transaction in
+      let identities = StableIDTable(connection: transaction.connection)
+      guard try identities.exists else { return references.map { _ in nil } }
+      var ranges: [Int: StableIDRanges] = [:]
+      return try references.map { reference in
+        let table = try schema.table(of: reference.entity).id
+        if let other = try identities.other(reference.key, of: table) { return other }
+        if ranges[table] == nil { ranges[table] = try identities.ranges(of: table) }
+        return ranges[table]?.id(of: reference.key)
+      }
+    }
+  }
+
+  func reference(forStableID id: UUID) throws -> ObjectReference? {
+    try read { transaction in
+      let identities = StableIDTable(connection: transaction.connection)
+      return try identities.exists ? try reference(forStableID: id, identities) : nil
+    }
+  }
+
+  private func reference(forStableID id: UUID, _ identities: StableIDTable) throws -> ObjectReference? {
+    for (number, key) in try identities.objects(with: id) {
+      if let table = schema.tables.first(where: { $0.id == number }), let found = try existing(key, of: table, identities) { return found }
+    }
+    for table in schema.tables {
+      guard let key = try identities.ranges(of: table.id).key(of: id), try identities.other(key, of: table.id) == nil,
+        let found = try existing(key, of: table, identities)
+      else { continue }
+      return found
+    }
+    return nil
+  }
+
+  private func existing(_ key: Int64, of table: EntityTable, _ identities: StableIDTable) throws -> ObjectReference? {
+    let statement = try identities.connection.statement(sql: table.presence)
+    defer { statement.reset() }
+    try statement.bind(1, key)
+    trace.record(statement)
+    return try statement.step() ? try schema.reference(key: statement.int64(0), entity: statement.int(1)) : nil
+  }
+
+  func setStableIDs(_ ids: [(object: ObjectReference, id: UUID)]) throws {
+    if ids.isEmpty { return }
+    try write { transaction in
+      let identities = StableIDTable(connection: transaction.connection)
+      guard try identities.exists else { throw StoreError(.identityOff, operation: .save, path: path) }
+      for (reference, id) in ids {
+        if let holder = try self.reference(forStableID: id, identities), holder != reference {
+          throw StoreError(.stableIDInUse(id), operation: .save, path: path)
+        }
+        try identities.set(id, reference.key, of: try schema.table(of: reference.entity).id)
+      }
+    }
+  }
+}
+
+extension SQLCipherIncrementalStore: IdentityStore {
+  package func tracksObjectIdentity() throws -> Bool {
+    let engine = try engine(.read)
+    return try StoreError.mapping { try engine.read { try StableIDTable(connection: $0.connection).exists } }
+  }
+
+  package func setTracksObjectIdentity(_ isTracked: Bool) throws {
+    let engine = try writableEngine(.save)
+    try StoreError.mapping { try engine.setTracksObjectIdentity(isTracked) }
+  }
+
+  package func stableIDs(of references: [ObjectReference]) throws -> [UUID?] {
+    let engine = try engine(.read)
+    return try StoreError.mapping { try engine.stableIDs(of: references) }
+  }
+
+  package func reference(forStableID id: UUID) throws -> ObjectReference? {
+    let engine = try engine(.findObject)
+    return try StoreError.mapping { try engine.reference(forStableID: id) }
+  }
+
+  package func setStableIDs(_ ids: [(object: ObjectReference, id: UUID)]) throws {
+    let engine = try writableEngine(.save)
+    try StoreError.mapping { try engine.setStableIDs(ids) }
+  }
+
+  /// Switches stable IDs as the description requires, after the store is opened.
+  func switchIdentity(_ engine: StoreEngine) throws {
+    guard let isTracked = configuration.description.tracksObjectIdentity, !configuration.description.isReadOnly,
+      try engine.read({ try StableIDTable(connection: $0.connection).exists }) != isTracked
+    else { return }
+    try engine.setTracksObjectIdentity(isTracked)
+  }
+}

@@ -1,0 +1,132 @@
+import Foundation
+import ObjectStore
+import SQLCipherConnection
+
+/// Reads and writes stable IDs in a transaction.
+struct StableIDTable {
+  let connection: Connection
+
+  var exists: Bool {
+    get throws {
+      let statement = try connection.statement(.hasIdentities)
+      defer { statement.reset() }
+      return try statement.step()
+    }
+  }
+
+  /// Creates the tables, with a range for all keys of each table.
+  func create(tables: [Int]) throws {
+    for statement in IdentityTables.creation { try connection.execute(statement) }
+    for table in tables { try begin(StableIDRange(first: 1), table) }
+    if let lineage = try LineageTable.identifier(connection) { try setLineage(lineage) }
+    try MetadataTable.updateFormat(connection)
+  }
+
+  func remove() throws {
+    for statement in IdentityTables.removal { try connection.execute(statement) }
+    try MetadataTable.updateFormat(connection)
+  }
+
+  /// Starts new ranges if the file has been copied since the last ones began, because the original assigns the same keys. Must be called
+  /// before keys are reserved.
+  func beginRangesIfCopied() throws {
+    guard try exists, let lineage = try LineageTable.identifier(connection) else { return }
+    let known = try lineageOfRanges
+    if known == lineage { return }
+    if known != nil { try beginRanges() }
+    try setLineage(lineage)
+  }
+
+  private var lineageOfRanges: String? {
+    get throws {
+      let statement = try connection.statement(sql: IdentityTables.rangesOfTable)
+      defer { statement.reset() }
+      try statement.bind(1, 0)
+      return try statement.step() ? String(decoding: statement.data(1), as: UTF8.self) : nil
+    }
+  }
+
+  private func setLineage(_ lineage: String) throws {
+    let statement = try connection.statement(sql: IdentityTables.range)
+    try statement.bind(1, 0)
+    try statement.bind(2, 0)
+    try statement.bind(3, Data(lineage.utf8))
+    try statement.run()
+  }
+
+  private func beginRanges() throws {
+    let statement = try connection.statement(sql: IdentityTables.tables)
+    var tables: [Int] = []
+    while try statement.step() { tables.append(statement.int(0)) }
+    statement.reset()
+    for table in tables { try beginRange(table) }
+  }
+
+  /// Passes on the stable IDs of a table's rows to a new table with the same keys, whose counter has been set. Other tables can receive
+  /// the same keys and assign the same new ones, so the new table starts a range of its own.
+  func pass(from source: Int?, to table: Int) throws {
+    guard try exists else { return }
+    for statement in source.map({ IdentityTables.copying(from: $0, to: table) }) ?? IdentityTables.deleting(of: table) {
+      try connection.execute(statement)
+    }
+    try beginRange(table)
+  }
+
+  /// Starts a new range for the keys of a table that are assigned from now on.
+  func beginRange(_ table: Int) throws {
+    let read = try connection.statement(.nextKey)
+    try read.bind(1, table)
+    let next = try read.step() ? read.int64(0) : 1
+    read.reset()
+    try begin(StableIDRange(first: next), table)
+  }
+
+  private func begin(_ range: StableIDRange, _ table: Int) throws {
+    let statement = try connection.statement(sql: IdentityTables.range)
+    try statement.bind(1, table)
+    try statement.bind(2, range.first)
+    try statement.bind(3, Data(range.base.bytes))
+    try statement.run()
+  }
+
+  func ranges(of table: Int) throws -> StableIDRanges {
+    let statement = try connection.statement(sql: IdentityTables.rangesOfTable)
+    defer { statement.reset() }
+    try statement.bind(1, table)
+    var found: [StableIDRange] = []
+    while try statement.step() {
+      let base = statement.data(1)
+      if base.count == 16 { found.append(StableIDRange(first: statement.int64(0), base: UUID(bytes: Array(base)))) }
+    }
+    return StableIDRanges(found)
+  }
+
+  /// Returns the stable ID that another store has assigned to a row.
+  func other(_ key: Int64, of table: Int) throws -> UUID? {
+    let statement = try connection.statement(sql: IdentityTables.other)
+    defer { statement.reset() }
+    try statement.bind(1, table)
+    try statement.bind(2, key)
+    guard try statement.step() else { return nil }
+    let bytes = statement.data(0)
+    return bytes.count == 16 ? UUID(bytes: Array(bytes)) : nil
+  }
+
+  /// Returns the rows to which other stores have assigned a stable ID, by table.
+  func objects(with id: UUID) throws -> [(table: Int, key: Int64)] {
+    let statement = try connection.statement(sql: IdentityTables.objects)
+    defer { statement.reset() }
+    try statement.bind(1, Data(id.bytes))
+    var found: [(table: Int, key: Int64)] = []
+    while try statement.step() { found.append((statement.int(0), statement.int64(1))) }
+    return found
+  }
+
+  func set(_ id: UUID, _ key: Int64, of table: Int) throws {
+    let statement = try connection.statement(sql: IdentityTables.setting)
+    try statement.bind(1, table)
+    try statement.bind(2, key)
+    try statement.bind(3, Data(id.bytes))
+    try statement.run()
+  }
+}

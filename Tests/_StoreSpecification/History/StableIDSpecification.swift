@@ -1,0 +1,157 @@
+import Foundation
+import ObjectContext
+import ObjectModel
+import ObjectQuery
+import ObjectStore
+import XCTest
+
+/// Stable IDs of objects: the same wherever the object is, and found again.
+public final class StableIDSpecification: ObjectSpecification {
+  public override class var cases: [Case] {
+    list(
+      [
+        ("testObjectsAreFoundByTheirStableIDs", { $0.testObjectsAreFoundByTheirStableIDs }),
+        ("testStableIDsAreUniqueAcrossEntities", { $0.testStableIDsAreUniqueAcrossEntities }),
+        ("testStableIDsArePersistent", { $0.testStableIDsArePersistent }),
+        ("testStoresWithoutStableIDsReturnNil", { $0.testStoresWithoutStableIDsReturnNil }),
+        ("testExistingObjectsReceiveStableIDs", { $0.testExistingObjectsReceiveStableIDs }),
+        ("testADeletedObjectKeepsItsIDAndIsNotFound", { $0.testADeletedObjectKeepsItsIDAndIsNotFound }),
+        ("testAssignedIDsReplaceTheStoresOwn", { $0.testAssignedIDsReplaceTheStoresOwn }),
+        ("testAnAssignedIDIsUnique", { $0.testAnAssignedIDIsUnique }),
+        ("testARolledBackAssignmentHasNoEffect", { $0.testARolledBackAssignmentHasNoEffect }),
+      ] as [(String, (StableIDSpecification) -> () throws -> Void)])
+  }
+
+  private func makeTracked(_ model: CompiledModel = SpecificationModels.library) throws -> OpenStore {
+    try openStore(in: makeFolder(), model) { $0.tracksObjectIdentity = true }
+  }
+
+  func testObjectsAreFoundByTheirStableIDs() throws {
+    let open = try makeTracked()
+    let context = open.newContext()
+    let books = try (1...50).map { try context.insert("Book", ["title": "\($0)"]) }
+    XCTAssertEqual(try context.stableIDs(of: books), Array(repeating: nil, count: 50), "No object is saved yet.")
+    try context.save()
+    let ids = try context.stableIDs(of: books).map { try XCTUnwrap($0) }
+    XCTAssertEqual(Set(ids).count, 50)
+    XCTAssertEqual(try books[7].stableID, ids[7])
+    let other = open.newContext()
+    for (book, id) in zip(books, ids) { XCTAssertEqual(try other.object(forStableID: id)?.objectID, book.objectID) }
+    XCTAssertNil(try other.object(forStableID: UUID()))
+    let child = ManagedObjectContext(parent: other)
+    XCTAssertEqual(try child.object(forStableID: ids[3])?.text("title"), "4")
+  }
+
+  func testStableIDsAreUniqueAcrossEntities() throws {
+    let open = try makeTracked(SpecificationModels.assets)
+    let context = open.newContext()
+    let objects = try ["Photo", "Video", "Clip", "Letter", "Note"].flatMap { name in try (0..<5).map { _ in try context.insert(name) } }
+    try context.save()
+    let ids = try context.stableIDs(of: objects).compactMap { $0 }
+    XCTAssertEqual(Set(ids).count, objects.count)
+    for (object, id) in zip(objects, ids) { XCTAssertEqual(try context.object(forStableID: id), object) }
+  }
+
+  func testStableIDsArePersistent() throws {
+    guard storeUnderTest.keepsRows else { return }
+    let folder = try makeFolder()
+    var open = try openStore(in: folder) { $0.tracksObjectIdentity = true }
+    let context = open.newContext()
+    let tag = try context.insert("Tag", ["name": "a"])
+    try context.save()
+    let id = try tag.stableID
+    XCTAssertNotNil(id)
+    try open.close()
+    open = try openStore(in: folder)
+    XCTAssertEqual(try find("Tag", "name", "a", in: open.newContext()).stableID, id)
+    try open.close()
+    open = try openStore(in: folder) { $0.tracksObjectIdentity = false }
+    XCTAssertNil(try find("Tag", "name", "a", in: open.newContext()).stableID)
+  }
+
+  func testStoresWithoutStableIDsReturnNil() throws {
+    let open = try makeStore()
+    let context = open.newContext()
+    let tag = try context.insert("Tag", ["name": "a"])
+    try context.save()
+    XCTAssertNil(try tag.stableID)
+    XCTAssertNil(try context.object(forStableID: UUID()))
+    XCTAssertThrowsError(try open.coordinator.setStableIDs([(tag.objectID, UUID())], in: open.persistentStore)) {
+      XCTAssertEqual(($0 as? StoreError)?.code, .invalidRequest)
+    }
+  }
+
+  func testExistingObjectsReceiveStableIDs() throws {
+    let open = try makeStore()
+    let context = open.newContext()
+    let tag = try context.insert("Tag", ["name": "a"])
+    try context.save()
+    let identities = try XCTUnwrap(open.store as? any IdentityStore)
+    try identities.setTracksObjectIdentity(true)
+    let id = try XCTUnwrap(tag.stableID)
+    let other = open.newContext()
+    XCTAssertEqual(try other.object(forStableID: id)?.text("name"), "a")
+    try identities.setTracksObjectIdentity(true)
+    XCTAssertEqual(try tag.stableID, id)
+  }
+
+  func testADeletedObjectKeepsItsIDAndIsNotFound() throws {
+    let open = try makeTracked()
+    let context = open.newContext()
+    let tag = try context.insert("Tag", ["name": "a"])
+    try context.save()
+    let id = try XCTUnwrap(tag.stableID)
+    context.delete(tag)
+    XCTAssertNil(try context.object(forStableID: id))
+    try context.save()
+    XCTAssertNil(try open.newContext().object(forStableID: id))
+    XCTAssertEqual(try open.coordinator.stableIDs(of: [tag.objectID]), [id])
+    let next = try context.insert("Tag", ["name": "b"])
+    try context.save()
+    XCTAssertNotEqual(try next.stableID, id)
+  }
+
+  func testAssignedIDsReplaceTheStoresOwn() throws {
+    let open = try makeTracked()
+    let context = open.newContext()
+    let tags = try ["a", "b"].map { try context.insert("Tag", ["name": $0]) }
+    try context.save()
+    let (own, foreign) = (try XCTUnwrap(tags[0].stableID), UUID())
+    try open.coordinator.setStableIDs([(tags[0].objectID, foreign)], in: open.persistentStore)
+    XCTAssertEqual(try tags[0].stableID, foreign)
+    XCTAssertEqual(try context.object(forStableID: foreign), tags[0])
+    XCTAssertNil(try context.object(forStableID: own))
+    // The former ID is free again.
+    try open.coordinator.setStableIDs([(tags[1].objectID, own)], in: open.persistentStore)
+    XCTAssertEqual(try context.object(forStableID: own), tags[1])
+  }
+
+  func testAnAssignedIDIsUnique() throws {
+    let open = try makeTracked()
+    let context = open.newContext()
+    let tags = try ["a", "b"].map { try context.insert("Tag", ["name": $0]) }
+    try context.save()
+    let ids = try context.stableIDs(of: tags).map { try XCTUnwrap($0) }
+    XCTAssertThrowsError(try open.coordinator.setStableIDs([(tags[0].objectID, ids[1])], in: open.persistentStore)) {
+      XCTAssertTrue("\($0)".contains(ids[1].uuidString), "\($0)")
+    }
+    try open.coordinator.setStableIDs([(tags[0].objectID, ids[0])], in: open.persistentStore)
+    XCTAssertEqual(try context.stableIDs(of: tags), ids)
+  }
+
+  func testARolledBackAssignmentHasNoEffect() throws {
+    struct Failure: Error {}
+    let open = try makeTracked()
+    let context = open.newContext()
+    let tag = try context.insert("Tag", ["name": "a"])
+    try context.save()
+    let (id, own) = (tag.objectID, try tag.stableID)
+    XCTAssertThrowsError(
+      try context.performTransaction {
+        try open.coordinator.setStableIDs([(id, UUID())], in: open.persistentStore)
+        XCTAssertNotEqual(try open.coordinator.stableIDs(of: [id]), [own])
+        throw Failure()
+      })
+    XCTAssertEqual(try open.coordinator.stableIDs(of: [id]), [own])
+  }
+}
