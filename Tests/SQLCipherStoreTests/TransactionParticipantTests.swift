@@ -131,9 +131,9 @@ final class TransactionParticipantTests: XCTestCase {
     let (films, books) = (try TestStore(), try TestStore())
     XCTAssertEqual(
       try names(try films.open(model)),
-      ["ModelChangeDetector", "DerivedValues", "LargeValues", "StoreHistory", "ReservedKeys", "TableSizes"])
+      ["ModelChangeDetector", "DerivedValues", "ObservedTransactions", "LargeValues", "StoreHistory", "ReservedKeys", "TableSizes"])
     XCTAssertEqual(
-      try names(try books.open()), ["ModelChangeDetector", "StoreHistory", "ReservedKeys", "TableSizes"],
+      try names(try books.open()), ["ModelChangeDetector", "ObservedTransactions", "StoreHistory", "ReservedKeys", "TableSizes"],
       "Who has nothing to do is not asked.")
   }
 

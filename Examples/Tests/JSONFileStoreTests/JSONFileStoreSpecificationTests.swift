@@ -57,6 +57,12 @@ final class JSONFileStoreSpecificationTests: XCTestCase {
   }
 
   func testObjectsOverTheStoreMeetTheSpecification() {
-    verify(JSONFileStoreUnderTest(), meets: StoreSpecification.objectSuites)
+    verify(
+      JSONFileStoreUnderTest(), meets: StoreSpecification.objectSuites,
+      exceptions: [
+        SpecificationException(
+          suite: "TransactionObserverSpecification", case: "testABatchDeleteReportsLinksAndClearedReferences",
+          reason: "Only the library's own stores report the links that a batch delete removes.")
+      ])
   }
 }

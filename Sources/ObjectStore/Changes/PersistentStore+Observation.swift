@@ -5,10 +5,8 @@ import Synchronization
 // Reports the changes of stores that do not report them themselves: those of applications.
 
 extension PersistentStore {
-  /// Executes a save.
-  ///
-  /// The observers see the changes before the store writes them, so that they can reject the save even if the store has no transactions.
-  /// They do not see derived attributes that the store computes.
+  /// Executes a save. If the store has no transactions, the observers see the changes before the store writes them, so that they can still
+  /// reject the save, and no derived attributes.
   func executeObserved(_ request: SaveChangesRequest, in scope: RequestScope) throws -> SaveOutcome {
     func execute() throws -> SaveOutcome {
       guard case .saved(let outcome) = try incrementalStore.execute(.save(request), in: scope) else {
@@ -16,14 +14,23 @@ extension PersistentStore {
       }
       return outcome
     }
+    func executeAndReport(to observation: TransactionObservation) throws -> SaveOutcome {
+      try report(request, to: observation, scope)
+      let outcome = try execute()
+      try report(outcome, of: request, to: observation)
+      return outcome
+    }
     if let observation = uncommitted.withLock({ $0.observation }) {
-      return try undoingChanges(of: observation) {
-        try report(request, to: observation, scope)
-        return try execute()
-      }
+      return try undoingChanges(of: observation) { try executeAndReport(to: observation) }
     }
     guard let observation = reportedObservers?.begin(storeIdentifier: identifier, model: model) else { return try execute() }
     return try completing(observation) {
+      var outcome = SaveOutcome()
+      let isTransacted = try inTransaction {
+        outcome = try executeAndReport(to: observation)
+        try observation.willCommit()
+      }
+      if isTransacted { return outcome }
       try report(request, to: observation, scope)
       try observation.willCommit()
       return try execute()
@@ -47,18 +54,28 @@ extension PersistentStore {
     }
     guard let observation = reportedObservers?.begin(storeIdentifier: identifier, model: model) else { return try execute() }
     return try completing(observation) {
-      var (changes, hasBegun) = (BatchChanges(), false)
-      do {
-        try incrementalStore.performTransaction {
-          hasBegun = true
-          changes = try execute()
-          try report(changes, of: request, to: observation, scope)
-          try observation.willCommit()
-        }
-      } catch let error as StoreError where !hasBegun && error.code == .invalidRequest {
-        throw StoreError(.unobservableBatch, operation: .batchRequest, path: url?.path)
+      var changes = BatchChanges()
+      let isTransacted = try inTransaction {
+        changes = try execute()
+        try report(changes, of: request, to: observation, scope)
+        try observation.willCommit()
       }
+      guard isTransacted else { throw StoreError(.unobservableBatch, operation: .batchRequest, path: url?.path) }
       return changes
+    }
+  }
+
+  /// Runs `body` as a transaction, or returns false if the store has no transactions.
+  private func inTransaction(_ body: () throws -> Void) throws -> Bool {
+    var hasBegun = false
+    do {
+      try incrementalStore.performTransaction {
+        hasBegun = true
+        try body()
+      }
+      return true
+    } catch let error as StoreError where !hasBegun && error.code == .invalidRequest {
+      return false
     }
   }
 
@@ -118,6 +135,15 @@ extension PersistentStore {
     try changes.save(request, oldRows: Dictionary(rows.lazy.map { ($0.reference, $0) }) { $1 }, removedLinks: removed) { orders[$0] }
   }
 
+  /// Reports the derived attributes of objects that a save itself did not change.
+  private func report(_ outcome: SaveOutcome, of request: SaveChangesRequest, to observation: TransactionObservation) throws {
+    guard !outcome.isEmpty, let changes = ChangeStream.begin([observation], in: space) else { return }
+    let saved = Set(request.inserted.references).union(request.updated.lazy.map(\.row.reference))
+    for reference in outcome.refreshed.references + outcome.outdated where !saved.contains(reference) {
+      try changes.update(reference, model.entities[reference.entity].derivedSlots, old: nil, new: nil, isDerived: true)
+    }
+  }
+
   private func members(
     of relationship: CompiledRelationship, _ objects: [ObjectReference], _ scope: RequestScope
   ) throws -> RelationshipValues {
@@ -144,19 +170,27 @@ extension PersistentStore {
     return removed.links
   }
 
-  /// Reports what a batch request has changed. Former values are not known.
+  /// Reports what a batch request has changed. If the store executed it as a save, the changes are those of the save, except for the links of
+  /// deleted objects. Otherwise former values are not known.
   private func report(
     _ batch: BatchChanges, of request: PersistentStoreRequest, to observation: TransactionObservation, _ scope: RequestScope
   ) throws {
     observation.begin(scope.origin(of: .batch))
     guard let changes = ChangeStream.begin([observation], in: space) else { return }
-    for reference in batch.deleted { try changes.delete(reference, nil) }
-    let needed = (batch.inserted + batch.updated).filter { changes.needs[$0.entity].includesNewRow }
-    let read = needed.isEmpty ? RowList() : try incrementalStore.newValuesForObjects(with: needed.map(space.objectID), in: scope)
-    let rows = Dictionary(read.lazy.map { ($0.reference, $0) }) { $1 }
-    for reference in batch.inserted { try changes.insert(reference, rows[reference]) }
-    for reference in batch.updated {
-      try changes.update(reference, storedSlots(of: reference.entity, setBy: request), old: nil, new: rows[reference])
+    if case .ofSave(let save) = batch.links {
+      var oldRows: [ObjectReference: RowImage] = [:]
+      for update in save.updated { oldRows[update.row.reference] = update.previousRow }
+      for deleted in save.deleted { oldRows[deleted.reference] = deleted.previousRow }
+      try changes.save(save, oldRows: oldRows, removedLinks: []) { _ in nil }
+    } else {
+      for reference in batch.deleted { try changes.delete(reference, nil) }
+      let needed = (batch.inserted + batch.updated).filter { changes.needs[$0.entity].includesNewRow }
+      let read = needed.isEmpty ? RowList() : try incrementalStore.newValuesForObjects(with: needed.map(space.objectID), in: scope)
+      let rows = Dictionary(read.lazy.map { ($0.reference, $0) }) { $1 }
+      for reference in batch.inserted { try changes.insert(reference, rows[reference]) }
+      for reference in batch.updated {
+        try changes.update(reference, storedSlots(of: reference.entity), old: nil, new: rows[reference])
+      }
     }
     for reference in batch.refreshed {
       try changes.update(reference, model.entities[reference.entity].derivedSlots, old: nil, new: nil, isDerived: true)
@@ -164,17 +198,9 @@ extension PersistentStore {
   }
 
   /// Returns the slots that a batch request may have changed.
-  private func storedSlots(of entity: Int, setBy request: PersistentStoreRequest) -> SlotMask {
+  private func storedSlots(of entity: Int) -> SlotMask {
     var slots = SlotMask()
-    let entity = model.entities[entity]
-    for slot in entity.slots where !slot.isTransient && !slot.isDerived {
-      if case .batchUpdate(let update) = request, entity.composites.isEmpty, slot.relationship == nil,
-        update.propertiesToUpdate[slot.name] == nil
-      {
-        continue
-      }
-      slots.insert(slot.index)
-    }
+    for slot in model.entities[entity].slots where !slot.isTransient && !slot.isDerived { slots.insert(slot.index) }
     return slots
   }
 }

@@ -39,7 +39,9 @@ import ObjectModel
 public protocol TransactionObserver: AnyObject, Sendable {
   /// Called for each change, in the order of the changes.
   ///
-  /// Stores of the application report the changes of a save before they write it.
+  /// A store of the application without transactions reports the changes of a save before it writes it, and accepts no batch requests while
+  /// there are observers. For batch requests, stores of the application report neither the links of deleted objects nor, unless they execute the request as a save
+  /// (``BatchEvaluation``), former values.
   func didChange(_ change: RowChange, in transaction: ObservedTransaction)
 
   /// Called when all changes have been reported, before the commit.
