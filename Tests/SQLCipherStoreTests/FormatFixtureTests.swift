@@ -19,9 +19,12 @@ final class FormatFixtureTests: XCTestCase {
   private static let recoveryKeys = [
     1: "67B9FS6B-6KD8YPER-J61BQQWC-M7JWZ1QA-SNH4ZTEZ-D8M0XG5G-ARSGP21E-3YNGF45M",
     3: "7RX9FP4S-6J5ZTQRD-Z6XK5H7R-JZGVTJ3G-KZW5WWNB-Q9786VPS-QTN7N7HN-T6HE0B7N",
-    4: "T5HE6Z6S-Y8BY5X2C-TZDG6M9S-XZXVH887-HN3NDYTK-TB3DCWKZ-X8QWZJQZ-B0RMDGCX",
+    4: "VH7RFX75-80D5JQQE-4EPQDF8H-ZD57QK3F-VNWAMT0H-B55Y5R04-YB2KA4QH-6MPSBRR5",
     2: "JZRZERVW-C93HTAFM-9BRGQ5N6-XXZ7Q5CJ-H274GCTX-11R423T7-XT98KKQ5-XSXG6R83",
   ]
+
+  /// The first format whose fixture has stable IDs.
+  private static let firstFormatWithStableIDs = 4
 
   /// All format versions. The last is that of a store with a history.
   private static let formats = 1...MetadataTable.formatVersionWithHistory
@@ -99,6 +102,8 @@ final class FormatFixtureTests: XCTestCase {
       XCTAssertEqual(fish["photo"] as? Data, Self.photo)
       XCTAssertEqual(person["bookCount"] as? Int64, Int64(2 + books))
     }
+    XCTAssertEqual(try fish.stableID != nil, format >= Self.firstFormatWithStableIDs)
+    if let id = try fish.stableID { XCTAssertEqual(try context.object(forStableID: id), fish) }
     // Through the indexes.
     for condition in ["title ==[cd] 'EIN FISCH \u{1f41f}'", "title SEARCH 'fisch'", "ANY tags.name == 'red'"] {
       let request = FetchRequest<ManagedObject>(entityName: "Book", predicate: try FetchPredicate(format: condition))
@@ -225,6 +230,8 @@ final class FormatFixtureTests: XCTestCase {
       XCTAssertEqual(person.newValues?["name"] as? String, "Émile")
       let gone = try XCTUnwrap(edited.first { $0.changeType == .delete })
       XCTAssertEqual(gone.oldValues?["name"] as? String, "gone")
+      let removed = edited.flatMap(\.links).filter { !$0.isAdded }.map(\.relationship)
+      XCTAssertEqual(removed, format >= Self.firstFormatWithStableIDs ? ["tags"] : [])
       // Identities are equal in stores of all formats.
       let ids = try XCTUnwrap((context.persistentStoreCoordinator.persistentStores[0].incrementalStore as? any HistoryStore)?.historyIDs())
       for (identifier, isEntity) in [("Person", true), ("Novel/hero", false), ("Person/books", false), ("Book/tags", false)] {
@@ -281,10 +288,11 @@ final class FormatFixtureTests: XCTestCase {
     let format = MetadataTable.formatVersionWithHistory
     let url = URL(fileURLWithPath: target).appendingPathComponent("format\(format).store")
     var description = PersistentStoreDescription(url: url, key: Self.key)
-    (description.historyTracking, description.historyLevel) = (true, .values)
+    (description.historyTracking, description.historyLevel, description.tracksObjectIdentity) = (true, .values, true)
     try open(description, format: format) { context in
       try Self.fill(context, format: format)
-      let (person, tag) = (try context.one("Person"), try context.make("Tag", ["name": "gone"]))
+      let person = try context.one("Person")
+      let tag = try context.make("Tag", ["name": "gone", "books": Set([try context.one("Novel")])])
       try person.setValue("Emil", forKey: "name")
       try context.save()
       context.transactionAuthor = "editor"
