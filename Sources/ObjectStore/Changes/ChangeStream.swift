@@ -25,16 +25,19 @@ package final class ChangeNeeds: Sendable {
       includesDeletedRow = includesDeletedRow || other.includesDeletedRow
     }
 
-    /// Returns whether an update of slots is reported.
-    package func includes(_ changed: SlotMask) -> Bool { isIncluded && (slots.map { $0.intersects(changed) } ?? true) }
   }
 
   /// The needs by entity number.
   package let entities: [OfEntity]
+  /// Whether updates are reported whatever their slots.
+  private let includesAllSlots: Bool
   /// Whether changes of the members and the order of a to-many relationship are reported, by relationship number.
   package let relationships: [Bool]
 
-  package init(entities: [OfEntity], relationships: [Bool]) { (self.entities, self.relationships) = (entities, relationships) }
+  package init(entities: [OfEntity], relationships: [Bool]) {
+    (self.entities, self.relationships) = (entities, relationships)
+    includesAllSlots = entities.allSatisfy { $0.slots == nil }
+  }
 
   /// Returns needs that cover both.
   package func union(_ other: ChangeNeeds) -> ChangeNeeds {
@@ -44,6 +47,14 @@ package final class ChangeNeeds: Sendable {
   }
 
   @inline(__always) package subscript(entity: Int) -> OfEntity { entities[entity] }
+
+  /// Returns whether changes of an entity's objects are reported.
+  @inline(__always) package func includes(_ entity: Int) -> Bool { entities[entity].isIncluded }
+
+  /// Returns whether an update of slots is reported.
+  @inline(__always) package func includes(_ entity: Int, _ changed: SlotMask) -> Bool {
+    entities[entity].isIncluded && (includesAllSlots || entities[entity].slots.map { $0.intersects(changed) } ?? true)
+  }
 }
 
 /// A consumer of a store's changes inside the write transaction. It may write to tables of its own.
@@ -88,7 +99,7 @@ package final class ChangeStream {
 
   /// Reports an inserted row, which is given if it is known.
   package func insert(_ reference: ObjectReference, _ row: RowImage?) throws {
-    guard needs[reference.entity].isIncluded else { return }
+    guard needs.includes(reference.entity) else { return }
     try report(.insert(ChangedRow(reference, new: row, in: space)))
   }
 
@@ -98,13 +109,13 @@ package final class ChangeStream {
   ///   - old: The former row, if it is needed.
   ///   - new: The new row, if it is known.
   package func update(_ reference: ObjectReference, _ slots: SlotMask, old: RowImage?, new: RowImage?, isDerived: Bool = false) throws {
-    guard needs[reference.entity].includes(slots) else { return }
+    guard needs.includes(reference.entity, slots) else { return }
     try report(.update(ChangedRow(reference, old: old, new: new, slots: slots, isDerived: isDerived, in: space)))
   }
 
   /// Reports a deleted row.
   package func delete(_ reference: ObjectReference, _ row: RowImage?) throws {
-    guard needs[reference.entity].isIncluded else { return }
+    guard needs.includes(reference.entity) else { return }
     try report(.delete(ChangedRow(reference, old: row, in: space)))
   }
 
@@ -127,8 +138,8 @@ package final class ChangeStream {
 
   /// Returns whether a save's former row must be read before it is written.
   package func needsOldRow(of update: SaveChangesRequest.Update) -> Bool {
-    let needs = needs[update.row.entityNumber]
-    return needs.includesOldRow && needs.includes(update.changedSlots)
+    let entity = update.row.entityNumber
+    return needs.entities[entity].includesOldRow && needs.includes(entity, update.changedSlots)
   }
 
   /// Returns whether changed links of a relationship, or of its inverse, are reported.
@@ -193,18 +204,19 @@ package final class ChangeStream {
   }
 }
 
-/// Finds the links that are removed with deleted objects, each once: for the relationship that comes first in the model.
+/// Collects the links that are removed with deleted objects, each once: for the relationship that comes first in the model.
 package struct RemovedLinks {
   private let stream: ChangeStream
   private let deleted: Set<ObjectReference>
   /// The links that the request itself removes.
-  private var known: Set<Key> = []
-  private var found: [Owner: [ObjectReference]] = [:]
+  private var known: Set<Link> = []
   private var owners: [Owner] = []
+  private var members: [[ObjectReference]] = []
+  /// The positions of the owners that remain. Links of a deleted owner arrive one after the other.
+  private var positions: [Owner: Int] = [:]
 
-  private struct Key: Hashable {
-    let relationship: Int
-    let source: ObjectReference
+  private struct Link: Hashable {
+    let owner: Owner
     let member: ObjectReference
   }
   private struct Owner: Hashable {
@@ -217,33 +229,51 @@ package struct RemovedLinks {
     deleted = Set(request.deleted.map(\.reference))
     for change in request.relationshipChanges {
       for member in change.removed {
-        known.insert(Key(relationship: change.relationshipID, source: change.source, member: member))
+        known.insert(Link(owner: Owner(relationship: change.relationshipID, source: change.source), member: member))
       }
     }
   }
 
-  /// Adds a link of a relationship from an object to a member, one of which is deleted. The same link may be added once from each side.
-  package mutating func add(_ relationship: CompiledRelationship, _ source: ObjectReference, _ member: ObjectReference) {
-    var (relationship, source, member) = (relationship, source, member)
+  /// Adds a link of a deleted object. All links of the object in a relationship must be added one after the other. A link of two deleted
+  /// objects is added from both sides.
+  ///
+  /// - Parameters:
+  ///   - relationship: A relationship of the deleted object, or its inverse if `isReversed`.
+  ///   - isReversed: Whether the deleted object is the member. A relationship that is its own inverse is added in one direction only.
+  package mutating func add(_ relationship: CompiledRelationship, of object: ObjectReference, _ other: ObjectReference, isReversed: Bool) {
+    var (relationship, isReversed) = (relationship, isReversed)
     if let inverse = stream.model.inverse(of: relationship) {
-      if inverse.id < relationship.id {
-        (relationship, source, member) = (inverse, member, source)
-      } else if inverse.id == relationship.id, known.contains(Key(relationship: inverse.id, source: member, member: source)) {
-        return
-      }
+      if inverse.id < relationship.id { (relationship, isReversed) = (inverse, !isReversed) }
+      if inverse.id == relationship.id, isReversed || deleted.contains(other) && other.key < object.key { return }
     }
-    guard stream.needsLinks(of: relationship),
-      known.insert(Key(relationship: relationship.id, source: source, member: member)).inserted
-    else { return }
-    let owner = Owner(relationship: relationship.id, source: source)
-    if found[owner] == nil { owners.append(owner) }
-    found[owner, default: []].append(member)
+    // Added from the other side.
+    if isReversed, deleted.contains(other) { return }
+    let owner = Owner(relationship: relationship.id, source: isReversed ? other : object)
+    let member = isReversed ? object : other
+    if !known.isEmpty {
+      if known.contains(Link(owner: owner, member: member)) { return }
+      let mirrored = Link(owner: Owner(relationship: relationship.id, source: member), member: owner.source)
+      if relationship.inverseID == relationship.id, known.contains(mirrored) { return }
+    }
+    let position: Int
+    if isReversed {
+      position = positions[owner] ?? owners.count
+      positions[owner] = position
+    } else {
+      position = owners.last == owner ? owners.count - 1 : owners.count
+    }
+    if position == owners.count {
+      owners.append(owner)
+      members.append([member])
+    } else {
+      members[position].append(member)
+    }
   }
 
   /// The links, by relationship and source.
   package var links: [ChangedLinks] {
-    owners.map { owner in
-      ChangedLinks(stream.model.relationships[owner.relationship], of: owner.source, removed: found[owner] ?? [], in: stream.space)
+    zip(owners, members).map { owner, members in
+      ChangedLinks(stream.model.relationships[owner.relationship], of: owner.source, removed: members, in: stream.space)
     }
   }
 }

@@ -163,7 +163,7 @@ extension PersistentStore {
         guard model.inverse(of: relationship)?.isToMany ?? true else { continue }
         let members = try members(of: relationship, deleted, scope)
         for (position, object) in deleted.enumerated() {
-          for member in members[position] { removed.add(relationship, object, member) }
+          for member in members[position] { removed.add(relationship, of: object, member, isReversed: false) }
         }
       }
     }

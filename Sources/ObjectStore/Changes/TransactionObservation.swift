@@ -127,14 +127,14 @@ extension TransactionObservation.Observer {
   fileprivate func limited(_ change: RowChange) -> RowChange? {
     switch change {
     case .insert(let row):
-      guard needs[row.reference.entity].isIncluded else { return nil }
+      guard needs.includes(row.reference.entity) else { return nil }
       return .insert(row.limited(toOld: false, new: includesNewValues))
     case .update(let row):
       // An update without slots only increments the version. The changed relationship is reported itself.
-      guard !row.slots.isEmpty, needs[row.reference.entity].includes(row.slots) else { return nil }
+      guard !row.slots.isEmpty, needs.includes(row.reference.entity, row.slots) else { return nil }
       return .update(row.limited(toOld: includesOldValues, new: includesNewValues))
     case .delete(let row):
-      guard needs[row.reference.entity].isIncluded else { return nil }
+      guard needs.includes(row.reference.entity) else { return nil }
       return .delete(row.limited(toOld: includesOldValues, new: false))
     case .links(let links): return needs.relationships[links.relationship.id] ? change : nil
     case .order(let order): return needs.relationships[order.relationship.id] ? change : nil

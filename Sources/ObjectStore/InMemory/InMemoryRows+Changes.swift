@@ -49,9 +49,16 @@ extension InMemoryRows {
     var removed = RemovedLinks(changes, of: request)
     let deleted = Set(request.deleted.lazy.map(\.reference))
     for (number, pairs) in links.sorted(by: { $0.key < $1.key }) {
+      let relationship = model.relationships[number]
       let found = pairs.filter { deleted.contains($0.source) || deleted.contains($0.destination) }
-      for link in found.sorted(by: { ($0.source.key, $0.destination.key) < ($1.source.key, $1.destination.key) }) {
-        removed.add(model.relationships[number], link.source, link.destination)
+      let sorted = found.sorted { ($0.source.key, $0.destination.key) < ($1.source.key, $1.destination.key) }
+      for link in sorted where deleted.contains(link.source) {
+        removed.add(relationship, of: link.source, link.destination, isReversed: false)
+      }
+      // A relationship that is its own inverse has each link in both directions.
+      if relationship.inverseID == relationship.id { continue }
+      for link in sorted where !deleted.contains(link.source) {
+        removed.add(relationship, of: link.destination, link.source, isReversed: true)
       }
     }
     return removed.links

@@ -15,6 +15,10 @@ final class TransactionRecord: ChangeConsumer {
   /// The history transaction that the records belong to, once there are any.
   private var run: OpenHistoryTransaction?
   private var hasWritten = false
+  /// The minimum size in bytes of values in files, or `nil` if the store has none.
+  private let threshold: Int?
+  /// The numbers of the values in files that the request has written.
+  private var numbers: ExternalNumbers?
   /// The numbers of names that were inserted or looked up.
   private(set) var newNames: [String: Int64] = [:]
   /// The number of complete chunks that are kept until they are written.
@@ -30,6 +34,7 @@ final class TransactionRecord: ChangeConsumer {
     self.history = history
     self.rows = rows
     self.transaction = transaction
+    threshold = transaction.files?.storage.threshold
     run = transaction.kept(HistoryTransactionState.self)?.run
   }
 
@@ -42,10 +47,12 @@ final class TransactionRecord: ChangeConsumer {
 
   /// Returns the history value of a large value in a file, or of one that is about to be moved to a file.
   private func largeValue(_ row: RowImage, _ slot: Int) throws -> HistoryValue? {
+    guard let threshold else { return nil }
     let reading = transaction.reading
-    if let number = transaction.kept(ExternalNumbers.self)?.id(of: row, slot) { return try Self.largeValue(number, reading) }
+    numbers = numbers ?? transaction.kept()
+    if let number = numbers?.id(of: row, slot) { return try Self.largeValue(number, reading) }
     if let stored = row.external(slot)?.content as? StoredLargeValue { return try Self.largeValue(stored.id, reading) }
-    guard let threshold = transaction.files?.storage.threshold, row.bytes(slot).count >= threshold,
+    guard row.bytes(slot).count >= threshold,
       try rows.schema.table(of: row.entityNumber).column(entity: row.entityNumber, slot: slot)?.keepsExternals ?? false
     else { return nil }
     let data = try row.data(slot)

@@ -142,7 +142,7 @@ struct SaveExecutor {
     while try statement.step() {
       guard let member = side.farObject(of: statement, key: 1, entity: 2) else { continue }
       let object = ObjectReference(entity: entity, key: statement.int64(0))
-      if side.isReversed { removedLinks?.add(relationship, member, object) } else { removedLinks?.add(relationship, object, member) }
+      removedLinks?.add(relationship, of: object, member, isReversed: side.isReversed)
     }
   }
 
