@@ -26,6 +26,7 @@ public final class HistoryTokenSpecification: ObjectSpecification {
         ("testDisablingHistoryDeletesItAndIsRejectedDuringReads", { $0.testDisablingHistoryDeletesItAndIsRejectedDuringReads }),
         ("testLargeTransactionsAreReadInBatches", { $0.testLargeTransactionsAreReadInBatches }),
         ("testABatchUpdateRecordsTheDefaultsOfAComposite", { $0.testABatchUpdateRecordsTheDefaultsOfAComposite }),
+        ("testASmallExternalValueIsRecordedWithItsBytes", { $0.testASmallExternalValueIsRecordedWithItsBytes }),
         ("testEachStoreReportsItsOwnHistory", { $0.testEachStoreReportsItsOwnHistory }),
       ] as [(String, (HistoryTokenSpecification) -> () throws -> Void)])
   }
@@ -46,6 +47,22 @@ public final class HistoryTokenSpecification: ObjectSpecification {
       let updated = (try transactions(open, after: before).last?.changes ?? []).map { Set($0.updatedProperties) }
       XCTAssertEqual(Set(updated), [["home.zip"], ["home.zip", "home.city", "home.floor"]], "\(level)")
     }
+  }
+
+  func testASmallExternalValueIsRecordedWithItsBytes() throws {
+    var photo = AttributeDescription(name: "photo", type: .binary, isOptional: true)
+    photo.allowsExternalBinaryDataStorage = true
+    let model = SpecificationModels.compile([SpecificationModels.entity("Person", [.attribute(photo)])])
+    let open = try openStore(in: makeFolder(), model) { ($0.historyTracking, $0.historyLevel) = (true, .values) }
+    let context = open.newContext()
+    let person = try context.insert("Person")
+    try person.setExternalData(ExternalData(Data([1, 2, 3])), forKey: "photo")
+    try context.save()
+    XCTAssertEqual(try transactions(open).last?.changes?.first?.newValues?["photo"] as? Data, Data([1, 2, 3]))
+    try person.setExternalData(ExternalData(Data([4])), forKey: "photo")
+    try context.save()
+    let change = try XCTUnwrap(transactions(open).last?.changes?.first)
+    XCTAssertEqual([change.oldValues?["photo"] as? Data, change.newValues?["photo"] as? Data], [Data([1, 2, 3]), Data([4])])
   }
 
   func testTokenIsThePositionAfterATransaction() throws {
