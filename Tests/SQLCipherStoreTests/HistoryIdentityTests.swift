@@ -8,7 +8,7 @@ import _TestSupport
 @testable import ObjectContext
 @testable import SQLCipherStore
 
-/// The identities of entities and properties beside a history's own IDs: equal on all devices, kept by migrations, also for what a model
+/// The identities of entities and properties next to a history's own IDs: equal on all devices, kept by migrations, also for what a model
 /// no longer has.
 final class HistoryIdentityTests: XCTestCase {
   private func model(_ version: String, @ModelBuilder _ components: () -> [any ModelComponent]) throws -> CompiledModel {

@@ -42,7 +42,7 @@ public struct BatchEvaluation: Sendable {
   }
 
   func objectID(of reference: ObjectReference) -> ManagedObjectID {
-    ManagedObjectID(space: space.number, entityNumber: UInt32(reference.entity), key: reference.key)
+    space.objectID(of: reference)
   }
 }
 

@@ -155,7 +155,7 @@ package final class BatchRowBuilder {
       var objectID: ManagedObjectID?
       if case .int(let word) = value {
         let reference = ObjectReference(rawValue: word)
-        objectID = ManagedObjectID(space: space.number, entityNumber: UInt32(reference.entity), key: reference.key)
+        objectID = space.objectID(of: reference)
       }
       return try BatchValue.reference(from: objectID, for: relationship, model: model, space: space)
     }

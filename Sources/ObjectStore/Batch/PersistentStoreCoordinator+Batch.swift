@@ -31,7 +31,7 @@ package struct BatchOutcome: Sendable {
 
 extension PersistentStore {
   func objectIDs(of references: [ObjectReference]) -> [ManagedObjectID] {
-    references.map { ManagedObjectID(space: space.number, entityNumber: UInt32($0.entity), key: $0.key) }
+    references.map(space.objectID)
   }
 }
 

@@ -82,7 +82,7 @@ package struct HistorySchemaChange: Hashable, Sendable {
   package var property: Int
   /// The ID of the property that the values were taken from, or 0 if they were not taken from another property.
   package var former: Int
-  /// The value that was filled in, or nil if there is none or it is not recorded.
+  /// The value that was filled in, or nil if it is not recorded.
   package var value: HistoryValue?
 
   package init(_ kind: Kind, entity: Int, property: Int = 0, former: Int = 0, value: HistoryValue? = nil) {

@@ -386,7 +386,7 @@ struct HistoryChangeDecoder {
   }
 
   private func id(_ reference: ObjectReference) -> ManagedObjectID {
-    ManagedObjectID(space: space.number, entityNumber: UInt32(reference.entity), key: reference.key)
+    space.objectID(of: reference)
   }
 
   private func name(_ property: Int) throws(StoreError) -> String {

@@ -15,7 +15,7 @@ package protocol IdentityStore: IncrementalStore {
   /// keep their ID.
   func stableIDs(of references: [ObjectReference]) throws -> [UUID?]
 
-  /// Returns the existing object with a stable ID, or nil if there is none.
+  /// Returns the existing object with a stable ID, or nil if the store does not contain it.
   func reference(forStableID id: UUID) throws -> ObjectReference?
 
   /// Replaces the stable IDs of objects, which other stores have assigned.
@@ -38,7 +38,7 @@ extension PersistentStoreCoordinator {
     return found
   }
 
-  /// Returns the ID of the existing object with a stable ID in any store, or nil if there is none.
+  /// Returns the ID of the existing object with a stable ID in any store, or nil if no store contains it.
   package func objectID(forStableID id: UUID) throws -> ManagedObjectID? {
     try checkOpen(.findObject)
     for store in persistentStores {

@@ -63,7 +63,7 @@ package struct StableIDRanges: Sendable, Hashable {
   /// Returns the stable ID of a key, or nil if no range includes it.
   package func id(of key: Int64) -> UUID? { ranges.last { $0.first <= key }?.id(of: key) }
 
-  /// Returns the key with a stable ID, or nil if there is none.
+  /// Returns the key with a stable ID, or nil if no range includes it.
   package func key(of id: UUID) -> Int64? {
     for (index, range) in ranges.enumerated() {
       guard let key = range.key(of: id) else { continue }

@@ -114,7 +114,7 @@ struct InMemoryReader: ObjectResolver {
   func entity(of object: ObjectReference) -> CompiledEntity { rows.model.entities[object.entity] }
 
   func objectID(of object: ObjectReference) -> ManagedObjectID {
-    ManagedObjectID(space: space.number, entityNumber: UInt32(object.entity), key: object.key)
+    space.objectID(of: object)
   }
 
   func value(of object: ObjectReference, slot: Int) throws -> Slot {
@@ -234,7 +234,7 @@ extension InMemoryRows {
       let stored = row(of: item.reference)
       guard stored?.version != item.version else { return nil }
       return MergeConflict(
-        objectID: objectID(of: item.reference, in: space), oldVersion: item.version, newVersion: stored?.version ?? 0, persistedRow: stored)
+        objectID: space.objectID(of: item.reference), oldVersion: item.version, newVersion: stored?.version ?? 0, persistedRow: stored)
     }
     guard let first = conflicts.first else { return }
     var error = StoreError(.objectsChangedElsewhere(entity: first.objectID.entityName, count: conflicts.count), operation: .save)
@@ -247,9 +247,5 @@ extension InMemoryRows {
     var claims = try UniqueClaims(request, model: model)
     try claims.findHolders { rows(of: $0, includesSubentities: true) }
     if let error = StoreError(claims.conflicts(in: space), operation: .save) { throw error }
-  }
-
-  private func objectID(of reference: ObjectReference, in space: ObjectIDSpace) -> ManagedObjectID {
-    ManagedObjectID(space: space.number, entityNumber: UInt32(reference.entity), key: reference.key)
   }
 }

@@ -31,7 +31,7 @@ package struct ThreeWayMerge: Sendable {
   /// Compares three states of a row. Derived and transient slots are not merged.
   ///
   /// - Parameters:
-  ///   - base: The common original, or nil if there is none. Each slot then counts as changed by both sides.
+  ///   - base: The common original, or nil without one. Each slot then counts as changed by both sides.
   ///   - mine: The row of my side.
   ///   - theirs: The row of the other side.
   ///   - changed: The slots that my side has changed, for example those that were set; nil for those that differ from the base.

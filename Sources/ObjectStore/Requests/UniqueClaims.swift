@@ -82,7 +82,7 @@ package struct UniqueClaims {
   /// Returns the constraints that are violated.
   package func conflicts(in space: ObjectIDSpace) -> [ConstraintConflict] {
     func objectID(_ reference: ObjectReference) -> ManagedObjectID {
-      ManagedObjectID(space: space.number, entityNumber: UInt32(reference.entity), key: reference.key)
+      space.objectID(of: reference)
     }
     return claims.flatMap { claim in
       claim.values.compactMap { values in

@@ -101,7 +101,8 @@ extension BatchTransaction {
       members.removeAll(keepingCapacity: true)
     }
     while try statement.step() {
-      guard let owner = side.nearObject(of: statement, key: 0, entity: 1), let member = side.farObject(of: statement, key: 2, entity: 3)
+      guard let owner = side.nearNumbering.object(of: statement, key: 0, entity: 1),
+        let member = side.farNumbering.object(of: statement, key: 2, entity: 3)
       else { continue }
       if owner != source || members.count == Self.maximumMemberCount {
         try report()

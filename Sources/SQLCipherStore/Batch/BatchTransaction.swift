@@ -67,18 +67,9 @@ extension BatchTransaction {
     defer { statement.reset() }
     var found: [LinkChanges.Link] = []
     while try statement.step() {
-      let key = statement.int64(2)
-      let entity: Int
-      switch column.destination {
-      case .fixed(let number): entity = number
-      case .stored(let offset, let numbers):
-        entity = statement.int(3) &+ offset
-        guard numbers.contains(entity) else { return nil }
-      case .none: return nil
-      }
-      guard RowKey.isKey(key) else { return nil }
+      guard let destination = column.destination.object(of: statement, key: 2, entity: 3) else { return nil }
       let source = try schema.reference(key: statement.int64(0), entity: statement.int(1))
-      found.append(LinkChanges.Link(source: source, destination: ObjectReference(entity: entity, key: key)))
+      found.append(LinkChanges.Link(source: source, destination: destination))
     }
     return found
   }

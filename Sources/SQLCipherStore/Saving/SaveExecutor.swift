@@ -25,7 +25,7 @@ struct SaveExecutor {
 
   /// The numbers of the values in files.
   let externals: ExternalNumbers?
-  /// The consumers of the changes, or `nil` if there are none.
+  /// The stream of the changes, or `nil` without consumers.
   let changes: ChangeStream?
   /// The links that are removed with deleted rows, if they are reported.
   private var removedLinks: RemovedLinks?
@@ -140,7 +140,7 @@ struct SaveExecutor {
     try size.bind(keys, to: statement)
     engine.trace.record(statement)
     while try statement.step() {
-      guard let member = side.farObject(of: statement, key: 1, entity: 2) else { continue }
+      guard let member = side.farNumbering.object(of: statement, key: 1, entity: 2) else { continue }
       let object = ObjectReference(entity: entity, key: statement.int64(0))
       removedLinks?.add(relationship, of: object, member, isReversed: side.isReversed)
     }

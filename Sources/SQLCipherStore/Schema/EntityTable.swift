@@ -27,6 +27,23 @@ enum EntityEncoding: Sendable {
   case stored(offset: Int, within: Range<Int>)
   /// The store does not contain the destination. The entity is taken from the model, and keys have no meaning in this store.
   case none
+
+  /// Returns the object that a statement's columns identify, or `nil` if they are invalid.
+  ///
+  /// - Parameters:
+  ///   - key: The column of the object's key.
+  ///   - entity: The column of its entity's number, if that is stored.
+  func object(of statement: Statement, key: Int32, entity: Int32) -> ObjectReference? {
+    let key = statement.int64(key)
+    guard RowKey.isKey(key) else { return nil }
+    switch self {
+    case .fixed(let number): return ObjectReference(entity: number, key: key)
+    case .stored(let offset, let numbers):
+      let number = statement.int(entity) &+ offset
+      return numbers.contains(number) ? ObjectReference(entity: number, key: key) : nil
+    case .none: return nil
+    }
+  }
 }
 
 /// The table of an inheritance tree, with quoted names and the columns of each entity.

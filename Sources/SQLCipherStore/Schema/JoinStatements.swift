@@ -86,32 +86,6 @@ extension JoinSide {
     return number
   }
 
-  /// Returns the far object of a link in a statement's columns, or `nil` if the link is invalid.
-  ///
-  /// - Parameters:
-  ///   - key: The column of the far object's key.
-  ///   - entity: The column of its entity, if that is stored.
-  func farObject(of statement: Statement, key: Int32, entity: Int32) -> ObjectReference? {
-    Self.object(of: statement, farNumbering, key: key, entity: entity)
-  }
-
-  /// Returns the near object of a link in a statement's columns, or `nil` if the link is invalid.
-  func nearObject(of statement: Statement, key: Int32, entity: Int32) -> ObjectReference? {
-    Self.object(of: statement, nearNumbering, key: key, entity: entity)
-  }
-
-  private static func object(of statement: Statement, _ numbering: EntityEncoding, key: Int32, entity: Int32) -> ObjectReference? {
-    let key = statement.int64(key)
-    guard RowKey.isKey(key) else { return nil }
-    switch numbering {
-    case .fixed(let number): return ObjectReference(entity: number, key: key)
-    case .stored(let offset, let numbers):
-      let number = statement.int(entity) &+ offset
-      return numbers.contains(number) ? ObjectReference(entity: number, key: key) : nil
-    case .none: return nil
-    }
-  }
-
   /// Binds the positions of a link to the placeholders after a number, as ``JoinStatement/positionedInsertion(side:)`` expects them.
   func bindPositions(near nearPosition: Int64?, far farPosition: Int64?, to statement: Statement, after number: Int32) throws {
     var number = number
