@@ -100,7 +100,7 @@ extension SQLCipherIncrementalStore {
         let stored = try readOrCreate(connection, &generation)
         return (generation, stored)
       }
-      let metadata = record.metadata(hashes: hashes, path: pool.path)
+      let metadata = record.metadata(hashes: hashes)
       // If the model differs, the coordinator reports it and closes the store; no engine is needed.
       if let schema = try schema(hashes: hashes, layout: layout, record: record) {
         let externals =
@@ -162,7 +162,6 @@ extension SQLCipherIncrementalStore {
       if MetadataTable.isOutdated(format: record.format), !configuration.description.isReadOnly {
         (record, generation) = try upgrade(connection) ?? (record, generation)
       }
-      if !configuration.description.isReadOnly { try assignLineage(to: &record, connection) }
       // Usually nothing more is read: a layout from the same model equals the computed one.
       let renewsModel = configuration.description.renewsModel && !configuration.description.isReadOnly
       if record.layoutBasis == layoutBasis, !renewsModel { return (record, storedHashes, nil) }
@@ -197,16 +196,6 @@ extension SQLCipherIncrementalStore {
     try WriteTransaction.run(on: connection, []) { transaction in
       try MetadataTable.upgrade(connection, path: path)
       return try MetadataTable.read(connection, path: path).map { ($0, try connection.userVersion()) }
-    }
-  }
-
-  /// Assigns a lineage to a file that has none, or that of the file that another program copied it from.
-  private func assignLineage(to record: inout StoreRecord, _ connection: Connection) throws {
-    guard record.lineage?.isInherited(by: connection.databasePath) ?? true else { return }
-    do {
-      record.lineage = try WriteTransaction.run(on: connection, []) { try LineageTable.assignIfInherited($0.connection) }
-    } catch let error as StoreAccessError where [.busy, .diskFull, .readOnly].contains(StoreError(error).code) {
-      // Reading needs no lineage, so the store opens without one.
     }
   }
 
@@ -260,8 +249,8 @@ extension SQLCipherIncrementalStore {
     try SchemaAuxiliaries(schema: schema).makeAll(transaction)
     let record = StoreRecord(
       identifier: UUID().uuidString, type: StoreType.sqlcipher.rawValue, checksum: model.checksum, layoutBasis: layoutBasis,
-      versionIdentifiers: model.model.versionIdentifiers, userMetadata: [:], hasExternalTable: model.hasExternalAttributes,
-      lineage: try LineageTable.assign(connection))
+      versionIdentifiers: model.model.versionIdentifiers, userMetadata: [:], hasExternalTable: model.hasExternalAttributes)
+    try LineageTable.assign(connection)
     try MetadataTable.insert(
       record, hashes: storedHashes, layout: schema.layout, model: String(decoding: try model.model.xmlData(), as: UTF8.self),
       into: connection)

@@ -184,6 +184,7 @@ final class FormatFixtureTests: XCTestCase {
       let (folder, description) = try copy(format)
       try open(description, format: format) { context in
         try check(context, format: format)
+        XCTAssertNotNil(context.persistentStoreCoordinator.persistentStores.first?.metadata.lineageIdentifier)
         let book = try context.make("Book", ["title": "Noch eins"])
         try book.setValue(try context.one("Person"), forKey: "author")
         try context.save()

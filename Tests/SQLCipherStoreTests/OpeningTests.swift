@@ -1,12 +1,13 @@
 import Foundation
 import ObjectModel
 import ObjectStore
-import SQLCipherConnection
 import StoreKeys
+import Synchronization
 import XCTest
 import _StoreSpecification
 import _TestSupport
 
+@testable import SQLCipherConnection
 @testable import SQLCipherStore
 
 /// Creating and opening stores, and every reason why opening fails.
@@ -151,6 +152,32 @@ final class OpeningTests: XCTestCase {
     let open = try store.open()
     try open.close()
     assertStoreError(.noOpenStore) { try open.count("Tag") }
+  }
+
+  func testOpeningReadsTheMetadataOnly() throws {
+    for isTracked in [false, true] {
+      let store = try TestStore()
+      var description = store.description
+      (description.historyTracking, description.tracksObjectIdentity) = (isTracked ? true : nil, isTracked ? true : nil)
+      try OpenStore(description, model: SpecificationModels.library).close()
+      let texts = Mutex<[String]>([])
+      description = store.description
+      description.sqlObserver = SQLObserver { statement in texts.withLock { $0.append(statement.text) } }
+      func pages(_ body: () throws -> Void) rethrows -> UInt64 {
+        let before = PageGuard.readCount
+        try body()
+        return PageGuard.readCount - before
+      }
+      let read = try pages { try OpenStore(description, model: SpecificationModels.library).close() }
+      let statements = texts.withLock { $0.filter { $0.contains("cipherdata_") } }
+      let readsTables = statements.contains { !$0.contains(" FROM cipherdata_metadata WHERE id = 1") }
+      XCTAssertFalse(readsTables, "\(statements)")
+      // A store with a history also reads the format, the settings and the history's IDs in the layout.
+      XCTAssertEqual(statements.count, isTracked ? 6 : 1, "\(statements)")
+      // The lineage is not read.
+      try store.execute("DROP TABLE cipherdata_lineage")
+      XCTAssertEqual(try pages { try OpenStore(description, model: SpecificationModels.library).close() }, read)
+    }
   }
 
   func testReorderedPropertiesUseTheStoredLayout() throws {

@@ -60,7 +60,7 @@ struct InfoCommand: AsyncParsableCommand {
     let versions = information.modelVersionIdentifiers.sorted().joined(separator: ", ")
     let lines = [
       ("Store", path), ("Identifier", information.storeIdentifier),
-      ("Lineage", information.lineageIdentifier ?? "none until the store is opened for writing"),
+      ("Lineage", information.lineageIdentifier ?? "none yet"),
       ("Stable IDs", information.tracksObjectIdentity ? "yes" : "no"),
       ("Size", "\(InfoText.bytes(information.fileSize))\(log); \(information.pageCount) pages\(free)"),
       (

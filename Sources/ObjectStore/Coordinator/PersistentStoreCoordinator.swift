@@ -412,7 +412,16 @@ public final class PersistentStore: Sendable {
   /// The model configuration of the store, or nil for all entities.
   public var configurationName: String? { storeDescription.configuration }
   /// The metadata of the store.
-  public var metadata: StoreMetadata { storedMetadata.withLock { $0 } }
+  public var metadata: StoreMetadata {
+    let metadata = storedMetadata.withLock { $0 }
+    guard metadata.lineageIdentifier == nil, let store = incrementalStore as? any LineageStore,
+      let lineage = try? store.lineageIdentifier()
+    else { return metadata }
+    return storedMetadata.withLock { metadata in
+      metadata.lineageIdentifier = lineage
+      return metadata
+    }
+  }
 
   /// Updates the cached metadata after the store has changed it.
   func update(_ metadata: StoreMetadata) { storedMetadata.withLock { $0 = metadata } }

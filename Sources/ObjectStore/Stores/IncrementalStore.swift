@@ -331,6 +331,13 @@ extension IncrementalStore {
   public func close() throws {}
 }
 
+/// A store whose lineage is read when it is first needed, so that opening the store does not have to.
+package protocol LineageStore: IncrementalStore {
+  /// Returns the UUID of the store's lineage, and assigns one if the store has none of its own and can be written. Nil if it cannot be
+  /// written, and inside a transaction over several requests.
+  func lineageIdentifier() throws -> String?
+}
+
 /// The metadata of a store, saved inside it.
 ///
 /// ```swift
@@ -351,8 +358,9 @@ public struct StoreMetadata: Sendable {
   /// rotation of the data key, a compaction, a migration in place, and renaming the file keep it: no other file remains that could
   /// continue.
   ///
-  /// A copy by another program (`cp`, `rsync`, a container image, a restored archive) is detected when it is opened for writing, since its
-  /// file was created later than the original's. Until then, and if the store cannot be written, its lineage is nil. This cannot detect
+  /// A copy by another program (`cp`, `rsync`, a container image, a restored archive) is detected by the creation time of its file. It gets
+  /// its lineage when ``PersistentStore/metadata`` of the copy, opened for writing, are first read, or when objects with stable IDs are
+  /// first inserted. Until then, and if the store cannot be written, its lineage is nil. This cannot detect
   /// that a file was overwritten in place with an earlier state of itself, that a whole file system was cloned or reset to a snapshot, and
   /// copies on file systems that do not report when a file was created. A store that was moved to another file system counts as a copy.
   public var lineageIdentifier: String?

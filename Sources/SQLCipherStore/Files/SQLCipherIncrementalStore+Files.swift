@@ -130,7 +130,7 @@ extension SQLCipherStoreFile {
         modelHashes: try MetadataTable.readHashes(connection, path: connection.path))
       metadata.versionIdentifiers = record.versionIdentifiers
       metadata.userMetadata = record.userMetadata
-      metadata.lineageIdentifier = record.lineageIdentifier(path: connection.databasePath)
+      metadata.lineageIdentifier = try LineageTable.identifier(connection)
       return metadata
     }
   }

@@ -192,7 +192,7 @@ extension SQLCipherStoreFile {
       }
       let log = try WriteAheadLog.extent(path + "-wal", pageSize: connection.format.pageSize)
       return StoreFileInformation(
-        storeIdentifier: record.identifier, lineageIdentifier: record.lineageIdentifier(path: connection.databasePath),
+        storeIdentifier: record.identifier, lineageIdentifier: try LineageTable.identifier(connection),
         tracksObjectIdentity: try StableIDTable(connection: connection).exists, formatVersion: record.format, encryption: connection.format,
         sqlcipherVersion: try connection.pragma("cipher_version") ?? "", sqliteVersion: LibraryVersion.sqliteName, fileSize: size(path),
         logSize: size(path + "-wal"), logPageCount: log.pages, logCommitCount: log.commits,

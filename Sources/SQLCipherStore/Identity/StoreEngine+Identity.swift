@@ -103,3 +103,17 @@ extension SQLCipherIncrementalStore: IdentityStore {
     try engine.setTracksObjectIdentity(isTracked)
   }
 }
+
+// MARK: - Lineage of an open store
+
+extension SQLCipherIncrementalStore: LineageStore {
+  package func lineageIdentifier() throws -> String? {
+    let engine = try engine(.readMetadata)
+    return try StoreError.mapping {
+      if let known = try engine.read({ try LineageTable.identifier($0.connection) }) { return known }
+      // A transaction over several requests can be rolled back, and with it the lineage.
+      if configuration.description.isReadOnly || engine.currentTransaction != nil { return nil }
+      return try engine.write { try LineageTable.assignIfInherited($0.connection).identifier }
+    }
+  }
+}

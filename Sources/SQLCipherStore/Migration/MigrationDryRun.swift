@@ -49,7 +49,7 @@ struct MigrationDryRun {
   private func stages(_ record: StoreRecord, _ hashes: [String: Data], _ schema: StoreSchema) throws -> [StoreMigrationStep] {
     guard let description else { return [] }
     let stored = schema.model
-    let origin = StoreMigrationOrigin(record.metadata(hashes: hashes, path: path), description, path: path) { stored }
+    let origin = StoreMigrationOrigin(record.metadata(hashes: hashes), description, path: path) { stored }
     let stages = try description.migrationSteps?(origin, model) ?? []
     guard description.shouldInferMappingModelAutomatically || !stages.isEmpty else {
       throw StoreError(.nothingInferred, operation: .planMigration, path: path)

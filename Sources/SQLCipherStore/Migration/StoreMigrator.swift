@@ -347,7 +347,7 @@ extension SQLCipherIncrementalStore {
           participants: engine.participants)
         guard try clearing.runOne() else { return nil }
         guard let record = try MetadataTable.read(connection, path: path) else { return nil }
-        return record.metadata(hashes: try MetadataTable.readHashes(connection, path: path), path: connection.databasePath)
+        return record.metadata(hashes: try MetadataTable.readHashes(connection, path: path))
       }
     }
   }

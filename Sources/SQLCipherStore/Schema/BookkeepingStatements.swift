@@ -102,10 +102,8 @@ enum BookkeepingTables {
 
 /// A cached statement on the bookkeeping tables. Its raw value is its number, the same on all connections.
 enum BookkeepingStatement: Int, CaseIterable, Sendable {
-  /// Reads the short columns of the metadata, and the lineage.
+  /// Reads the short columns of the metadata.
   case record
-  /// Reads the short columns of the metadata of a store without a lineage.
-  case recordWithoutLineage
   /// Reads the short columns of the metadata in format 1.
   case recordOfFormat1
   case format, hashes, layout, pastModels, model
@@ -160,12 +158,10 @@ enum BookkeepingStatement: Int, CaseIterable, Sendable {
     }
     func objects(_ condition: String) -> String { "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL AND \(condition)" }
     return switch self {
-    case .record, .recordWithoutLineage, .recordOfFormat1:
+    case .record, .recordOfFormat1:
       "SELECT format, identifier, type, checksum, layout_basis, version_identifiers, user_metadata,"
-        + " \(self == .recordOfFormat1 ? "'[]'" : "deferred"), EXISTS (SELECT 1 FROM sqlite_master WHERE name = '\(externals)'),"
-        + (self == .record
-          ? " l.lineage, l.birth FROM \(metadata) m LEFT JOIN \(BookkeepingTables.lineage) l ON l.id = 1 WHERE m.id = 1"
-          : " NULL, NULL FROM \(metadata) WHERE id = 1")
+        + " \(self == .recordOfFormat1 ? "'[]'" : "deferred"), EXISTS (SELECT 1 FROM sqlite_master WHERE name = '\(externals)')"
+        + " FROM \(metadata) WHERE id = 1"
     case .format: column("format")
     case .hashes: column("hashes")
     case .layout: column("layout")

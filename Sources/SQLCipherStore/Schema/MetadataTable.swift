@@ -20,27 +20,21 @@ struct StoreRecord {
   var userMetadata: [String: String]
   /// Whether the file has the table of large values.
   var hasExternalTable = false
-  /// The lineage, or `nil` if the file has none yet.
-  var lineage: StoreLineage?
   /// Descriptions of the work that migrations deferred.
   var deferredTasks: [String] = []
 
   /// The key of the current model in the list of past models.
   var modelName: String { Self.modelName(checksum, versionIdentifiers) }
 
-  /// Returns the metadata of the store in the file at a path.
-  func metadata(hashes: [String: Data], path: String) -> StoreMetadata {
+  /// Returns the metadata of the store, without the lineage, which is read when it is needed.
+  func metadata(hashes: [String: Data]) -> StoreMetadata {
     var metadata = StoreMetadata(storeIdentifier: identifier, storeType: type, modelHashes: hashes)
     metadata.modelChecksum = checksum
     metadata.deferredMigrationTasks = deferredTasks
     metadata.versionIdentifiers = versionIdentifiers
     metadata.userMetadata = userMetadata
-    metadata.lineageIdentifier = lineageIdentifier(path: path)
     return metadata
   }
-
-  /// Returns the lineage of the file at a path, or `nil` if it has none of its own yet.
-  func lineageIdentifier(path: String) -> String? { lineage.flatMap { $0.isInherited(by: path) ? nil : $0.identifier } }
 
   /// Returns a model's checksum with its version identifiers, since a later version can have the same entities as an earlier one.
   static func modelName(_ checksum: String, _ versionIdentifiers: Set<String>) -> String {
@@ -96,7 +90,7 @@ enum MetadataTable {
       defer { count.reset() }
       if try count.step(), count.int(0) == 0 { return nil }
       if let format = try? formatOnly(connection) { try checkFormat(format, path: path) }
-      guard let older = (try? connection.statement(.recordWithoutLineage)) ?? (try? connection.statement(.recordOfFormat1)) else {
+      guard let older = try? connection.statement(.recordOfFormat1) else {
         throw StoreError(.notAStore(.never), operation: .open, path: path)
       }
       statement = older
@@ -112,8 +106,6 @@ enum MetadataTable {
       versionIdentifiers: Set(try decode([String].self, statement.text(5), path)),
       userMetadata: try decode([String: String].self, statement.text(6), path),
       hasExternalTable: statement.int(8) != 0,
-      lineage: statement.isNull(9)
-        ? nil : StoreLineage(identifier: statement.text(9), birth: statement.isNull(10) ? nil : statement.int64(10)),
       deferredTasks: try decode([String].self, statement.text(7), path))
   }
 

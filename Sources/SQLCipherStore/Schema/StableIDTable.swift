@@ -18,7 +18,7 @@ struct StableIDTable {
   func create(tables: [Int]) throws {
     for statement in IdentityTables.creation { try connection.execute(statement) }
     for table in tables { try begin(StableIDRange(first: 1), table) }
-    if let lineage = try LineageTable.identifier(connection) { try setLineage(lineage) }
+    try setLineage(try LineageTable.assignIfInherited(connection).identifier)
     try MetadataTable.updateFormat(connection)
   }
 
@@ -30,8 +30,8 @@ struct StableIDTable {
   /// Starts new ranges if the file has been copied since the last ones began, because the original assigns the same keys. Must be called
   /// before keys are reserved.
   func beginRangesIfCopied() throws {
-    guard try exists, let lineage = try LineageTable.identifier(connection) else { return }
-    let known = try lineageOfRanges
+    guard try exists else { return }
+    let (lineage, known) = try (LineageTable.assignIfInherited(connection).identifier, lineageOfRanges)
     if known == lineage { return }
     if known != nil { try beginRanges() }
     try setLineage(lineage)

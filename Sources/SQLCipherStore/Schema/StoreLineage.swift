@@ -4,7 +4,8 @@ import StoreFiles
 
 /// The lineage of a store's file: a UUID that no copy of the file keeps.
 ///
-/// It is in a table of its own, whose page is the only difference between a store and its backup.
+/// It is in a table of its own, whose page is the only difference between a store and its backup. It is not read when a store is opened,
+/// but when it is first needed: when the metadata of an open store are requested, and when keys with stable IDs are reserved.
 struct StoreLineage: Sendable, Hashable {
   var identifier: String
   /// The time at which the file was created, or `nil` if its file system does not report it. In a copy that other programs made, it is that
@@ -35,8 +36,10 @@ enum LineageTable {
     return try assign(connection)
   }
 
-  /// Returns the UUID of the lineage, or `nil` if the file has none.
-  static func identifier(_ connection: Connection) throws -> String? { try read(connection)?.identifier }
+  /// Returns the UUID of the lineage, or `nil` if the file has none of its own yet.
+  static func identifier(_ connection: Connection) throws -> String? {
+    try read(connection).flatMap { $0.isInherited(by: connection.databasePath) ? nil : $0.identifier }
+  }
 
   /// Completes a copy of a store, which gets a lineage of its own.
   @Sendable static func begin(_ copy: Connection) throws {
