@@ -189,6 +189,29 @@ final class ModelLintTests: XCTestCase {
     XCTAssertEqual(ModelLint.findings(in: chain).map(\.description).filter { $0.contains("renaming") }, [])
   }
 
+  func testARenamingIdentifierIsTheFirstName() {
+    func version(_ entity: String, _ property: String, from first: (String, String)? = nil) -> ManagedObjectModel {
+      var attribute = AttributeDescription(name: property, type: .string)
+      attribute.renamingIdentifier = first?.1
+      var description = EntityDescription(name: entity, properties: [.attribute(attribute)])
+      description.renamingIdentifier = first?.0
+      return ManagedObjectModel(entities: [description])
+    }
+    func findings(_ models: [ManagedObjectModel]) -> [String] {
+      let versions = zip(["M", "M 2", "M 3"], models).map { VersionedModel.Version(name: $0, model: $1) }
+      return ModelLint.findings(in: VersionedModel(name: "M", versions: versions, currentVersionName: "M 3")).map(\.description).filter {
+        $0.contains("renaming")
+      }
+    }
+    let (one, two) = (version("A", "a"), version("B", "b", from: ("A", "a")))
+    XCTAssertEqual(
+      findings([one, two, version("C", "c", from: ("B", "b"))]),
+      [("C", "B", "A"), ("C.c", "b", "a")].map { subject, identifier, first in
+        "\(subject): in the version 'M 3', the renaming identifier '\(identifier)' is the later name of '\(first)'; keep the first name as the renaming identifier, so that new and migrated stores identify it alike"
+      })
+    XCTAssertEqual(findings([one, two, version("C", "c", from: ("A", "a"))]), [])
+  }
+
   func testIndistinguishableVersionsAreFound() {
     let model = ManagedObjectModel { Entity("A") { Attribute("x", .string) } }
     let bundle = VersionedModel(

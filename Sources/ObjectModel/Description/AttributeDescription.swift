@@ -43,7 +43,8 @@ public struct AttributeDescription: Sendable, Hashable {
   /// attributes of the objects in the to-many relationship of ``derivationExpression``. Stored in model files as `derivationFilter`, which
   /// Core Data's editor may keep or remove.
   public var derivationFilter: String?
-  /// The name of the property in an earlier version of the model.
+  /// The name of the property in an earlier version of the model. After several renamings, use the first name: it identifies the property in
+  /// all stores, those created with this version and those migrated to it.
   public var renamingIdentifier: String?
   /// A string that changes the version hash, even if nothing else changes.
   public var versionHashModifier: String?

@@ -26,7 +26,8 @@ public struct EntityDescription: Sendable, Hashable {
   /// The expression, in format language, of an object's display name in system search. For an indexer of the application; the library has
   /// none.
   public var coreSpotlightDisplayNameExpression: String?
-  /// The name of the entity in an earlier version of the model.
+  /// The name of the entity in an earlier version of the model. After several renamings, use the first name: it identifies the entity in
+  /// all stores, those created with this version and those migrated to it.
   public var renamingIdentifier: String?
   /// A string that changes the version hash, even if nothing else changes.
   public var versionHashModifier: String?

@@ -26,7 +26,8 @@ public struct RelationshipDescription: Sendable, Hashable {
   public var deleteRule: DeleteRule
   /// Whether the relationship exists in memory only.
   public var isTransient = false
-  /// The name of the property in an earlier version of the model.
+  /// The name of the property in an earlier version of the model. After several renamings, use the first name: it identifies the property in
+  /// all stores, those created with this version and those migrated to it.
   public var renamingIdentifier: String?
   /// A string that changes the version hash, even if nothing else changes.
   public var versionHashModifier: String?

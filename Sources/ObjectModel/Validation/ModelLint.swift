@@ -301,6 +301,12 @@ extension ModelLint {
         ModelIssue(entityName: $0.entityName, propertyName: $0.propertyName, reason: "in the version '\(version.name)', \($0.reason)")
       }
     }
+    for version in bundle.versions {
+      let others = bundle.versions.filter { $0.name != version.name }.map(\.model)
+      findings += version.model.renamingChains(among: others).map {
+        ModelIssue(entityName: $0.entityName, propertyName: $0.propertyName, reason: "in the version '\(version.name)', \($0.reason)")
+      }
+    }
     for (index, version) in bundle.versions.enumerated() {
       guard
         let twin = bundle.versions[..<index].first(where: { $0.model.versionHashesByEntityName == version.model.versionHashesByEntityName })
@@ -346,6 +352,49 @@ extension ManagedObjectModel {
       }
     }
     return findings
+  }
+
+  /// Returns the renaming identifiers of a version that are not the first names. Stores that were created with the version then identify the
+  /// entity or property by another name than stores that were migrated to it.
+  @_optimize(none) func renamingChains(among others: [ManagedObjectModel]) -> [ModelIssue] {
+    var findings: [ModelIssue] = []
+    func report(_ entity: String, _ property: String?, _ identifier: String, _ first: String) {
+      findings.append(
+        ModelIssue(
+          entityName: entity, propertyName: property,
+          reason:
+            "the renaming identifier '\(identifier)' is the later name of '\(first)'; keep the first name as the renaming identifier, so that new and "
+            + "migrated stores identify it alike"))
+    }
+    for entity in entities {
+      let sources = [entity.renamingIdentifier ?? entity.name, entity.name]
+      if let identifier = entity.renamingIdentifier, identifier != entity.name,
+        let first = Self.firstName(identifier, others.flatMap(\.entities).map { ($0.name, $0.renamingIdentifier) })
+      {
+        report(entity.name, nil, identifier, first)
+      }
+      let relatives = others.flatMap(\.entities).filter {
+        sources.contains($0.name) || $0.renamingIdentifier.map(sources.contains) ?? false
+      }
+      for property in entity.properties {
+        guard let identifier = property.renamingIdentifier, identifier != property.name,
+          let first = Self.firstName(identifier, relatives.flatMap(\.properties).map { ($0.name, $0.renamingIdentifier) })
+        else { continue }
+        report(entity.name, property.name, identifier, first)
+      }
+    }
+    return findings
+  }
+
+  /// Returns the first name of what another version names by a renaming identifier; nil if it is the first name.
+  private static func firstName(_ identifier: String, _ others: [(name: String, renamingIdentifier: String?)]) -> String? {
+    var (name, visited) = (identifier, Set([identifier]))
+    while let earlier = others.first(where: { $0.name == name && $0.renamingIdentifier ?? name != name })?.renamingIdentifier,
+      visited.insert(earlier).inserted
+    {
+      name = earlier
+    }
+    return name == identifier ? nil : name
   }
 
   /// Returns whether a renaming identifier matches a name in another version. A copy of the version with the same mistake does not count.
