@@ -93,12 +93,14 @@ extension SQLCipherIncrementalStore {
     let watch = ModelChangeDetector(path: path)
     let (pool, folder) = try makePool(keyring, marks: marks, watch: watch)
     do {
-      let (generation, (record, hashes, layout)) = try pool.withWriter { connection in
-        if !options.isReadOnly { StoreFile.removeAbandonedCopy(of: connection.databasePath) }
-        // Read before the metadata, so that the first transaction detects any later migration.
-        var generation = try connection.userVersion()
-        let stored = try readOrCreate(connection, &generation)
-        return (generation, stored)
+      let (generation, (record, hashes, layout)) = try SideTableFailure.retrying { excluded in
+        try pool.withWriter { connection in
+          if !options.isReadOnly { StoreFile.removeAbandonedCopy(of: connection.databasePath) }
+          // Read before the metadata, so that the first transaction detects any later migration.
+          var generation = try connection.userVersion()
+          let stored = try readOrCreate(connection, &generation, excluding: excluded)
+          return (generation, stored)
+        }
       }
       let metadata = record.metadata(hashes: hashes)
       // If the model differs, the coordinator reports it and closes the store; no engine is needed.
@@ -114,17 +116,21 @@ extension SQLCipherIncrementalStore {
           path: path, pool: pool, statements: StoreStatements(schema), trace: StatementTrace(observer: description.sqlObserver),
           marks: marks,
           watch: watch, externals: externals, retention: options.isReadOnly ? .unlimited : description.historyRetention,
-          observers: observers.map { ObservedTransactions($0, storeIdentifier: record.identifier, model: schema.model) })
-        if MetadataTable.hasHistory(format: record.format) {
+          observers: observers.map { ObservedTransactions($0, storeIdentifier: record.identifier, model: schema.model) },
+          owners: description.sideTableOwners)
+        let adopt = {
+          @Sendable [history = engine.history, sideTables = engine.sideTables, path] (transaction: ReadTransaction, format: Int?) in
+          let records = try MetadataTable.readSideTables(transaction.connection, format: format, path: path)
+          sideTables.adopt(records)
+          try history.adopt(records[HistoryTables.all.name], transaction, model: schema.model, path: path)
+        }
+        if MetadataTable.hasHistory(format: record.format) || !engine.sideTables.components.isEmpty {
           try pool.withWriter { connection in
-            try connection.readTransaction {
-              try engine.history.adopt(ReadTransaction(connection: connection), model: schema.model, path: path)
-            }
+            try connection.readTransaction { try adopt(ReadTransaction(connection: connection), record.format) }
           }
+          if !options.isReadOnly { try engine.sideTables.checkComponents() }
         }
-        watch.begin(generation: generation, hashes: hashes, layout: schema.layout) { [history = engine.history, path] transaction in
-          try history.adopt(transaction, model: schema.model, path: path)
-        }
+        watch.begin(generation: generation, hashes: hashes, layout: schema.layout, onHistoryChange: { try adopt($0, nil) })
         try switchHistory(engine)
         try switchIdentity(engine)
         state.withLock { state in
@@ -156,8 +162,10 @@ extension SQLCipherIncrementalStore {
 
   private typealias Stored = (StoreRecord, hashes: [String: Data], layout: TableLayout?)
 
-  /// - Parameter generation: The database's `user_version`, which an upgrade of the format increments.
-  private func readOrCreate(_ connection: Connection, _ generation: inout Int) throws -> Stored {
+  /// - Parameters:
+  ///   - generation: The database's `user_version`, which an upgrade of the format increments.
+  ///   - excluded: The components whose tables are damaged.
+  private func readOrCreate(_ connection: Connection, _ generation: inout Int, excluding excluded: Set<String>) throws -> Stored {
     if var record = try MetadataTable.read(connection, path: path) {
       if MetadataTable.isOutdated(format: record.format), !configuration.description.isReadOnly {
         (record, generation) = try upgrade(connection) ?? (record, generation)
@@ -171,7 +179,7 @@ extension SQLCipherIncrementalStore {
       if configuration.model.fits(hashes, entityNumbers: configuration.entityNumbers), !configuration.description.isReadOnly,
         renewsModel || !isUpToDate
       {
-        return try WriteTransaction.run(on: connection, []) { transaction -> Stored in
+        return try WriteTransaction.run(on: connection, [], excluding: excluded) { transaction -> Stored in
           // Another process has just migrated the store. Its new tables must not be changed for this model.
           if try connection.userVersion() != generation, let stored = try readStored(connection) { return stored }
           try updateAuxiliaries(layout, transaction)

@@ -8,6 +8,7 @@
 //   Schema         the tables of a model, and the statements of each table
 //   Queries        predicates and fetches as SQL
 //   Transactions   read and write transactions as values, their participants; keys for new rows
+//   SideTables     tables that components of modules above own in a store, written in the transactions of objects
 //   Engine         an open store and the store protocol's requests; commits by others
 //   Identity       stable IDs of objects
 //   LargeValues    large values in files outside the database

@@ -99,6 +99,12 @@ extension PersistentStoreDescription {
     set { self[.externalStorageThreshold] = newValue }
   }
 
+  /// The components of modules above that own side tables in the store.
+  package var sideTableOwners: [any SideTableOwner] {
+    get { self[.sideTableOwners] ?? [] }
+    set { self[.sideTableOwners] = newValue }
+  }
+
   /// The size in bytes from which the store's log is reported and shortened, if query generations prevent its reset. The default is 64 MiB.
   /// The first save that exceeds it writes one warning to the program's log. When the last generation is released, the log file is
   /// truncated.
@@ -215,4 +221,8 @@ extension StoreSettingKey<String> {
 
 extension StoreSettingKey<SQLObserver> {
   fileprivate static var sqlObserver: Self { Self("sqlObserver") }
+}
+
+extension StoreSettingKey<[any SideTableOwner]> {
+  fileprivate static var sideTableOwners: Self { Self("sideTableOwners") }
 }

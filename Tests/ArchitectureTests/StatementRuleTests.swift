@@ -15,7 +15,7 @@ final class StatementRuleTests: XCTestCase {
   private static let owners = [
     "Schema/EntityStatements.swift", "Schema/EntityStatements+Batch.swift", "Schema/EntityStatements+Definition.swift",
     "Schema/JoinStatements.swift", "Schema/BookkeepingStatements.swift", "Schema/HistoryStatements.swift",
-    "Schema/IdentityStatements.swift",
+    "Schema/IdentityStatements.swift", "Schema/SideTables.swift",
     "Schema/FullTextIndex.swift",
     "Schema/SchemaAuxiliary.swift",
   ]

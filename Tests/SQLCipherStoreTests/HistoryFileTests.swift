@@ -148,7 +148,7 @@ final class HistoryFileTests: XCTestCase {
     XCTAssertEqual(try switched.ddl().filter { !isMetadata($0) }.sorted(), try plain.ddl().filter { !isMetadata($0) }.sorted())
     var (old, new) = (try metadata(plain), try metadata(switched))
     XCTAssertEqual(new["format"], "2")
-    XCTAssertEqual(new.removeValue(forKey: "history"), "NULL")
+    XCTAssertEqual(new.removeValue(forKey: "side_tables"), "[]")
     XCTAssertEqual(Set(new.keys), Set(old.keys))
     let layouts = try [old, new].map { try JSONSerialization.jsonObject(with: Data(($0["layout"] ?? "").utf8)) }
     XCTAssertEqual(try withoutHistory(layouts[1]), try withoutHistory(layouts[0]))

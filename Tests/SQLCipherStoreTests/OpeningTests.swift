@@ -172,8 +172,8 @@ final class OpeningTests: XCTestCase {
       let statements = texts.withLock { $0.filter { $0.contains("cipherdata_") } }
       let readsTables = statements.contains { !$0.contains(" FROM cipherdata_metadata WHERE id = 1") }
       XCTAssertFalse(readsTables, "\(statements)")
-      // A store with a history also reads the format, the settings and the history's IDs in the layout.
-      XCTAssertEqual(statements.count, isTracked ? 6 : 1, "\(statements)")
+      // A store with a history also reads the components, the hashes and the history's IDs in the layout.
+      XCTAssertEqual(statements.count, isTracked ? 5 : 1, "\(statements)")
       // The lineage is not read.
       try store.execute("DROP TABLE cipherdata_lineage")
       XCTAssertEqual(try pages { try OpenStore(description, model: SpecificationModels.library).close() }, read)

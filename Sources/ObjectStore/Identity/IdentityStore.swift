@@ -22,6 +22,12 @@ package protocol IdentityStore: IncrementalStore {
   ///
   /// - Throws: ``StoreError`` if another object has one of the IDs, or objects have no stable IDs.
   func setStableIDs(_ ids: [(object: ObjectReference, id: UUID)]) throws
+
+  /// Removes the stable IDs that other stores have assigned to objects that no longer exist.
+  ///
+  /// - Returns: The number of removed IDs.
+  /// - Throws: ``StoreError`` if objects have no stable IDs.
+  func purgeStableIDs() throws -> Int
 }
 
 extension PersistentStoreCoordinator {
@@ -46,6 +52,24 @@ extension PersistentStoreCoordinator {
       if let reference = try identities.reference(forStableID: id) { return store.space.objectID(of: reference) }
     }
     return nil
+  }
+
+  /// Removes the stable IDs of deleted objects that take space in a store.
+  ///
+  /// Only IDs that came from elsewhere take space: those of imported objects, and of objects that a mapping model created. IDs that the store
+  /// itself assigned cost nothing, and deleted objects keep them. Call this after deleting the history that
+  /// mentions the deleted objects (``PersistentHistoryChangeRequest``): they have IDs of the store itself afterward.
+  ///
+  /// - Parameter store: A store of the coordinator whose objects have stable IDs.
+  /// - Returns: The number of removed IDs.
+  /// - Throws: ``StoreError`` if the store's objects have no stable IDs, or it cannot be written.
+  @discardableResult
+  public func purgeStableIDs(in store: PersistentStore) throws -> Int {
+    try checkOpen(.save)
+    guard let identities = store.incrementalStore as? any IdentityStore else {
+      throw StoreError(.identityUnsupported(type: store.type.rawValue), operation: .save, path: store.url?.path)
+    }
+    return try identities.purgeStableIDs()
   }
 
   /// Replaces the stable IDs of saved objects of one store.

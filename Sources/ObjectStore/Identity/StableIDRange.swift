@@ -32,13 +32,19 @@ package struct StableIDRange: Sendable, Hashable {
     self.init(first: first, base: UUID(bytes: bytes))
   }
 
+  /// Whether the range can be one that was created here; another one in a file is damaged.
+  package var isValid: Bool {
+    let bytes = base.bytes
+    return first > 0 && bytes[6] & 0xF0 == 0x80 && bytes[8] & 0xC0 == 0x80 && bytes[Self.prefixSize...].allSatisfy { $0 == 0 }
+  }
+
   /// The number of bytes that all IDs of a range have in common.
   private static let prefixSize = 10
 
   /// Returns the stable ID of a key of the range.
   package func id(of key: Int64) -> UUID {
     var bytes = base.bytes
-    let offset = UInt64(bitPattern: key - first)
+    let offset = UInt64(bitPattern: key &- first)
     for index in 0..<6 { bytes[Self.prefixSize + index] = UInt8(truncatingIfNeeded: offset >> UInt64(40 - index * 8)) }
     return UUID(bytes: bytes)
   }
@@ -47,7 +53,8 @@ package struct StableIDRange: Sendable, Hashable {
   package func key(of id: UUID) -> Int64? {
     let bytes = id.bytes
     guard bytes.prefix(Self.prefixSize) == base.bytes.prefix(Self.prefixSize) else { return nil }
-    return first + bytes[Self.prefixSize...].reduce(Int64(0)) { $0 << 8 | Int64($1) }
+    let (key, isTooGreat) = first.addingReportingOverflow(bytes[Self.prefixSize...].reduce(Int64(0)) { $0 << 8 | Int64($1) })
+    return isTooGreat ? nil : key
   }
 }
 

@@ -37,6 +37,13 @@ struct InMemoryIdentity: Sendable {
     return nil
   }
 
+  /// Removes the assigned IDs of objects for which a condition is false, and returns their number.
+  mutating func purge(keeping isKept: (ObjectReference) -> Bool) -> Int {
+    let deleted = others.filter { !isKept($0.key) }
+    for (reference, id) in deleted { (others[reference], objects[id]) = (nil, nil) }
+    return deleted.count
+  }
+
   mutating func set(_ id: UUID, of reference: ObjectReference) {
     let reference = identified(reference)
     if let old = others[reference] { objects[old] = nil }
@@ -63,6 +70,16 @@ extension InMemoryStore: IdentityStore {
   package func reference(forStableID id: UUID) throws -> ObjectReference? {
     let rows = try visibleRows()
     return rows.identity?.reference(of: id).flatMap { rows.row(of: $0)?.reference }
+  }
+
+  package func purgeStableIDs() throws -> Int {
+    var count = 0
+    try changeIdentity { rows in
+      guard rows.identity != nil else { throw StoreError(.identityOff, operation: .save) }
+      let present = rows
+      count = rows.identity?.purge { present.row(of: $0) != nil } ?? 0
+    }
+    return count
   }
 
   package func setStableIDs(_ ids: [(object: ObjectReference, id: UUID)]) throws {

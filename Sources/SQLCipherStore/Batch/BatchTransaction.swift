@@ -103,6 +103,12 @@ extension StoreEngine {
   private func write(_ operation: StoreOperation, _ scope: RequestScope, _ body: (BatchTransaction) throws -> BatchChanges) throws
     -> BatchChanges
   {
+    try withoutDamage { try writeOnce(operation, scope, body) }
+  }
+
+  private func writeOnce(_ operation: StoreOperation, _ scope: RequestScope, _ body: (BatchTransaction) throws -> BatchChanges) throws
+    -> BatchChanges
+  {
     let transaction = try begin(.init(cancellation: scope.cancellation, objectIDSpace: scope.objectIDSpace))
     do {
       var changes = try transaction.withCancellation {

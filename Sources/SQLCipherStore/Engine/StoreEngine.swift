@@ -23,6 +23,8 @@ final class StoreEngine: Sendable {
   let marks: OutdatedDerivations
   /// Whether a history is kept, and with which settings.
   let history: StoreHistory
+  /// The components with side tables.
+  let sideTables: SideTableRegistry
   let participants: [any TransactionParticipant]
   let lastGeneration = LastGeneration()
   /// The current transaction over several requests.
@@ -32,7 +34,7 @@ final class StoreEngine: Sendable {
     path: String, pool: ConnectionPool?, statements: StoreStatements, trace: StatementTrace,
     marks: OutdatedDerivations = OutdatedDerivations(),
     watch: ModelChangeDetector? = nil, externals: ExternalStorage? = nil, history: StoreHistory = StoreHistory(),
-    retention: HistoryRetention = .unlimited, observers: ObservedTransactions? = nil
+    retention: HistoryRetention = .unlimited, observers: ObservedTransactions? = nil, owners: [any SideTableOwner] = []
   ) {
     self.path = path
     connections = pool
@@ -42,12 +44,13 @@ final class StoreEngine: Sendable {
     self.marks = marks
     self.externals = externals
     self.history = history
+    sideTables = SideTableRegistry(owners, trace: trace, path: path)
     marks.prepare(for: schema.derivations)
     rows = StoreRows(statements: statements, trace: trace, path: path)
     keys = KeyAllocator(tableCount: schema.tables.count)
     var participants = Self.participants(
-      watch: watch, rows: rows, marks: marks, observers: observers, externals: externals, history: history, keys: keys,
-      sizes: tableSizes)
+      watch: watch, rows: rows, marks: marks, observers: observers, externals: externals, sideTables: sideTables, history: history,
+      keys: keys, sizes: tableSizes)
     // The purge comes last: it writes in a separate transaction after the commit.
     if retention != .unlimited { participants.append(HistoryPurge(retention, history: history, trace: trace)) }
     self.participants = participants
@@ -63,6 +66,7 @@ final class StoreEngine: Sendable {
   ) {
     let externals = transaction.files.flatMap { ExternalStorage(joining: transaction.connection, threshold: $0.storage.threshold) }
     self.init(path: path, pool: nil, statements: statements, trace: trace, externals: externals, history: history)
+    if let records = try? MetadataTable.readSideTables(transaction.connection, path: path) { sideTables.adopt(records) }
   }
 
   var pool: ConnectionPool {
@@ -130,14 +134,36 @@ final class StoreEngine: Sendable {
   /// Begins a write transaction; inside ``transaction(_:)``, a nested one that can fail on its own. The caller must commit it or roll it
   /// back.
   func begin(_ purpose: consuming WriteTransaction.Purpose = .init()) throws -> WriteTransaction {
-    if let transaction = scopedTransaction.current { return try .begin(partOf: transaction, participants, purpose) }
-    let pool = try pool
-    return try .begin(on: try pool.takeWriter(), participants, purpose, from: pool)
+    purpose.excludedComponents = sideTables.excluded
+    let transaction: WriteTransaction
+    if let outer = scopedTransaction.current {
+      transaction = try .begin(partOf: outer, participants, purpose)
+    } else {
+      let pool = try pool
+      transaction = try .begin(on: try pool.takeWriter(), participants, purpose, from: pool)
+    }
+    try sideTables.begin(transaction)
+    return transaction
+  }
+
+  /// Runs a request that writes objects. If the tables of a component are damaged, runs it again without the component. Inside another
+  /// engine's transaction, the other engine does this.
+  func withoutDamage<Result>(_ body: () throws -> Result) throws -> Result {
+    connections == nil ? try body() : try sideTables.withoutDamage(body)
   }
 
   /// Runs `body` in a write transaction, or in a nested one, see ``begin(_:)``.
   func write<Result>(_ purpose: WriteTransaction.Purpose = .init(), _ body: (WriteTransaction) throws -> Result) throws -> Result {
     try begin(purpose).run(body)
+  }
+
+  /// Runs a write that replaces side tables. If their pages are damaged, runs it again, to rename the tables instead of dropping them.
+  func replacingSideTables(_ body: (WriteTransaction, _ keepsPages: Bool) throws -> Void) throws {
+    do { try write { try body($0, false) } } catch {
+      let isDamage = error is SideTableFailure || (error as? StoreAccessError)?.isDamageOfTables ?? false
+      guard isDamage, scopedTransaction.current == nil else { throw error }
+      try write { try body($0, true) }
+    }
   }
 
   /// Runs `body` in one transaction. Each of its requests is a nested transaction.
@@ -162,9 +188,11 @@ final class StoreEngine: Sendable {
       // No lock is held here, since waiting for the writer can take time. Two threads that reserve at once lose the rest of one block at
       // most.
       let needed = count - result.count
-      let block = try write { transaction in
-        trace.record(transaction.connection, "reserve keys")
-        return try keys.reserve(needed, for: table, transaction)
+      let block = try withoutDamage {
+        try write { transaction in
+          trace.record(transaction.connection, "reserve keys")
+          return try keys.reserve(needed, for: table, transaction)
+        }
       }
       keys.begin(block, of: table)
       result += keys.take(needed, for: table)
@@ -179,7 +207,7 @@ final class StoreEngine: Sendable {
     guard maximum > 0 else { return 0 }
     let (keys, count) = (scopedTransaction.current?.keys ?? keys, Int(maximum))
     // The unused keys of the previous block are lost; they are below the new one.
-    keys.begin(try write { try keys.reserve(count, for: table, $0) }, of: table)
+    keys.begin(try withoutDamage { try write { try keys.reserve(count, for: table, $0) } }, of: table)
     return keys.take(count, for: table).lowerBound - 1
   }
 }

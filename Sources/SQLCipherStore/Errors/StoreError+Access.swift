@@ -73,6 +73,8 @@ extension StoreError {
       return try body()
     } catch let error as StoreAccessError {
       throw StoreError(error)
+    } catch let error as any ConvertibleToStoreError {
+      throw error.storeError
     }
   }
 
@@ -82,8 +84,15 @@ extension StoreError {
       return try await body()
     } catch let error as StoreAccessError {
       throw StoreError(error)
+    } catch let error as any ConvertibleToStoreError {
+      throw error.storeError
     }
   }
+}
+
+/// An error of a higher layer that callers outside of this module see as a `StoreError`.
+protocol ConvertibleToStoreError: Error {
+  var storeError: StoreError { get }
 }
 
 extension StoreOperation {

@@ -45,8 +45,8 @@ extension SQLCipherStoreFile {
   ///
   /// - Parameters:
   ///   - url: The location of the file.
-  ///   - includesHistory: Whether to include the history, if the store keeps one. By default it is left out, since it can contain data that
-  ///     was deleted long ago.
+  ///   - includesHistory: Whether to include the history, if the store keeps one, and other data that the library keeps about past changes.
+  ///     By default they are left out, since they can contain data that was deleted long ago.
   /// - Throws: ``StoreError`` with the code `alreadyExists` if the destination exists.
   public func exportPlaintext(to url: URL, includesHistory: Bool = false) async throws {
     let keyring = keyring
@@ -65,7 +65,7 @@ extension SQLCipherStoreFile {
             try ExternalFunctions.register(on: connection, folder: folder)
             return try StoredFunctionIndexes.removal(from: connection, schema: "target")
               + ExternalSchema.inlining(from: connection, schema: "target")
-              + (includesHistory ? [] : HistoryTables.removal(from: connection, schema: "target"))
+              + (includesHistory ? [] : SideTableList.removal(from: connection, schema: "target", keeping: [IdentityTables.all.name]))
           })
       }
     }

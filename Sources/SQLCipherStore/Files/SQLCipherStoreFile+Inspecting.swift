@@ -110,7 +110,7 @@ extension SQLCipherStoreFile {
           indexes.contains(where: finding.isAbout(index:)) || tables.contains(where: finding.isAbout(table:))
         }
         return findings.filter { !isOutdated($0) }.map { StoreFinding(.damage, $0.description) } + lines
-          + (try Self.historyFindings(keyring)) + (try Self.abandonedCopy(keyring))
+          + (try Self.sideTableFindings(keyring)) + (try Self.abandonedCopy(keyring))
       }
     }
   }
@@ -128,12 +128,26 @@ extension SQLCipherStoreFile {
     }
   }
 
-  /// Returns the damage in the history; empty if the database itself is unreadable, which is reported elsewhere.
-  private static func historyFindings(_ keyring: StoreKeyring) throws -> [StoreFinding] {
-    do {
+  /// Returns the damage in the side tables; empty if the database itself is unreadable, which is reported elsewhere.
+  private static func sideTableFindings(_ keyring: StoreKeyring) throws -> [StoreFinding] {
+    func reading<Result>(_ body: (Connection) throws -> Result) throws -> Result {
       let connection = try keyring.withDatabaseKey(options: readingOptions) { try Connection.reading(keyring.storePath, key: $0) }
       defer { connection.close() }
-      return try HistoryVerification.run(connection, path: keyring.storePath)
+      return try connection.readTransaction { try body(connection) }
+    }
+    do {
+      // After a damaged page, a connection cannot be used again.
+      let lineage = try SideTableVerification.lineageFindings { check in try reading(check) }
+      return lineage
+        + (try reading({ try MetadataTable.readSideTables(ofAnyDatabase: $0) }).flatMap { record in
+          do {
+            return try SideTableFailure.converting(record.name) {
+              try reading { try SideTableVerification(connection: $0, path: keyring.storePath).findings(of: record) }
+            }
+          } catch let failure as SideTableFailure {
+            return [StoreFinding(.damage, failure.storeError.message)]
+          }
+        })
     } catch let error as StoreAccessError {
       if case .storeCorrupt = error.kind { return [] }
       throw error
@@ -193,7 +207,8 @@ extension SQLCipherStoreFile {
       let log = try WriteAheadLog.extent(path + "-wal", pageSize: connection.format.pageSize)
       return StoreFileInformation(
         storeIdentifier: record.identifier, lineageIdentifier: try LineageTable.identifier(connection),
-        tracksObjectIdentity: try StableIDTable(connection: connection).exists, formatVersion: record.format, encryption: connection.format,
+        tracksObjectIdentity: try MetadataTable.readSideTables(connection, path: path)[IdentityTables.all.name] != nil,
+        formatVersion: record.format, encryption: connection.format,
         sqlcipherVersion: try connection.pragma("cipher_version") ?? "", sqliteVersion: LibraryVersion.sqliteName, fileSize: size(path),
         logSize: size(path + "-wal"), logPageCount: log.pages, logCommitCount: log.commits,
         logPageLimit: ConnectionOptions().checkpointPages,
@@ -327,44 +342,5 @@ struct ExternalVerification {
     var result: [Int64] = []
     while try statement.step() { result.append(statement.int64(0)) }
     return result
-  }
-}
-
-/// Verifies that the records of a store's history are readable.
-enum HistoryVerification {
-  /// The maximum number of records that are listed individually.
-  private static let limit = 20
-
-  /// Returns the damaged records; empty if the store has no history.
-  static func run(_ connection: Connection, path: String) throws -> [StoreFinding] {
-    try connection.readTransaction {
-      guard try MetadataTable.hasHistory(connection) else { return [] }
-      let ids = HistoryIDs(try MetadataTable.readLayout(connection, path: path), of: try StoredSchema.read(connection, path: path).model)
-      let statement = try connection.statement(.records)
-      defer { statement.reset() }
-      var bad: [Int64] = []
-      var (last, start): (Int64, Int64?) = (0, nil)
-      while try statement.step() {
-        let number = statement.int64(0)
-        // The rows of a transaction are contiguous. The first rows of the oldest transaction may be deleted.
-        let isInOrder = statement.isNull(1) || last == 0 || statement.int64(1) == start
-        start = statement.isNull(1) ? number : statement.int64(1)
-        last = number
-        guard isInOrder, HistoryKind(rawValue: statement.int(2)) != nil, isReadable(Array(statement.data(3)), number, ids) else {
-          bad.append(number)
-          continue
-        }
-      }
-      return bad.prefix(limit).map { StoreFinding(.damage, "the record \($0) of the history cannot be read") }
-        + (bad.count > limit ? [StoreFinding(.damage, "\(bad.count - limit) more records of the history cannot be read")] : [])
-    }
-  }
-
-  private static func isReadable(_ bytes: [UInt8], _ number: Int64, _ ids: HistoryIDs) -> Bool {
-    var decoder = HistoryDecoder(bytes, number: number)
-    do {
-      while let record = try decoder.next() { if !ids.resolves(record) { return false } }
-      return true
-    } catch { return false }
   }
 }

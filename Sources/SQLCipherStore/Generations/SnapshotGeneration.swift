@@ -40,11 +40,15 @@ final class SnapshotGeneration: StoreGeneration {
 
 extension SnapshotGeneration: HistoryGeneration {
   func historyPosition() throws -> HistoryPosition? {
-    try read { transaction in
-      guard try MetadataTable.hasHistory(transaction.connection) else { return nil }
-      let statement = try transaction.connection.statement(.newestTransaction)
-      defer { statement.reset() }
-      return try statement.step() ? HistoryPosition(number: statement.int64(0), mark: statement.int64(1)) : nil
+    try StoreError.mapping {
+      try read { transaction in
+        guard try MetadataTable.readHistory(transaction.connection, path: path) != nil else { return nil }
+        return try SideTableFailure.converting(HistoryTables.all.name) {
+          let statement = try transaction.connection.statement(.newestTransaction)
+          defer { statement.reset() }
+          return try statement.step() ? HistoryPosition(number: statement.int64(0), mark: statement.int64(1)) : nil
+        }
+      }
     }
   }
 }

@@ -4,12 +4,12 @@ package import ObjectStore
 import SQLCipherConnection
 
 extension StoreHistory {
-  /// Reads the history's settings from the file, in the current transaction.
-  func adopt(_ transaction: ReadTransaction, model: CompiledModel, path: String) throws {
-    let connection = transaction.connection
-    guard let settings = try MetadataTable.readHistory(connection, path: path) else { return adopt(nil) }
-    let layout = try MetadataTable.readLayout(connection, path: path)
-    adopt(Recording(settings: settings, ids: HistoryIDs(layout, of: model)))
+  /// Adopts the history's settings from its record in the metadata, in the current transaction.
+  func adopt(_ record: SideTableRecord?, _ transaction: ReadTransaction, model: CompiledModel, path: String) throws {
+    guard let record else { return adopt(nil) }
+    if record.isDamaged ?? false { return adopt(nil, isDamaged: true) }
+    let layout = try MetadataTable.readLayout(transaction.connection, path: path)
+    adopt(Recording(settings: try HistorySettings(record, path: path), ids: HistoryIDs(layout, of: model)))
   }
 
   /// Starts a history in a store without one.
@@ -18,9 +18,9 @@ extension StoreHistory {
   ) throws {
     let connection = transaction.connection
     var layout = layout
-    for statement in HistoryTables.creation { try connection.execute(statement) }
+    try SideTableList(connection: connection, path: rows.path).create(HistoryTables.all, settings: settings.values)
     layout.assignHistoryIDs(of: rows.schema.model)
-    try MetadataTable.write(history: settings, layout: layout, layoutBasis: record.readLayoutBasis, connection)
+    try MetadataTable.write(layout: layout, layoutBasis: record.readLayoutBasis, connection)
     let recording = Recording(settings: settings, ids: HistoryIDs(layout, of: rows.schema.model))
     try TransactionRecord.writeUnspecifiedChange(.begin, recording, rows, transaction)
   }
@@ -37,26 +37,30 @@ extension StoreEngine {
   // MARK: Switching
 
   func setHistory(_ settings: HistorySettings?) throws {
-    try write { transaction in
+    try replacingSideTables { transaction, keepsPages in
       let connection = transaction.connection
       guard let record = try MetadataTable.read(connection, path: path) else {
         throw StoreError(.notAStore(.anyMore), operation: .switchHistory, path: path)
       }
-      let present = try MetadataTable.readHistory(connection, path: path)
-      if settings == present { return }
+      var records = try MetadataTable.readSideTables(connection, path: path)
+      let (present, name) = (records[HistoryTables.all.name], HistoryTables.all.name)
+      let isDamaged = keepsPages || present?.isDamaged ?? false
+      if !isDamaged, try settings == present.map({ try HistorySettings($0, path: path) }) { return }
+      if var present, let settings, !isDamaged {
+        present.settings = settings.values
+        records.replace(name, by: present)
+        return try MetadataTable.write(sideTables: records, connection)
+      }
+      if present != nil {
+        if settings == nil, !isDamaged {
+          let readers = try consumers(transaction.reading).map(\.name)
+          if !readers.isEmpty { throw StoreError(.historyStillRead(readers), operation: .switchHistory, path: path) }
+        }
+        try SideTableList(connection: connection, path: path).remove(name, keepsPages: keepsPages)
+      }
       let layout = try MetadataTable.readLayout(connection, path: path)
-      if let settings, present == nil {
-        try StoreHistory.begin(settings, record, layout, rows, transaction)
-        // The changed number makes other connections reread the settings.
-        return try connection.setUserVersion(Int32(truncatingIfNeeded: try connection.userVersion()) &+ 1)
-      }
-      if settings == nil {
-        let readers = try consumers(transaction.reading).map(\.name)
-        if !readers.isEmpty { throw StoreError(.historyStillRead(readers), operation: .switchHistory, path: path) }
-        for statement in HistoryTables.removal { try connection.execute(statement) }
-      }
-      try MetadataTable.write(history: settings, layout: layout, layoutBasis: record.readLayoutBasis, connection)
-      try connection.setUserVersion(Int32(truncatingIfNeeded: try connection.userVersion()) &+ 1)
+      if let settings { return try StoreHistory.begin(settings, record, layout, rows, transaction) }
+      try MetadataTable.write(layout: layout, layoutBasis: record.readLayoutBasis, connection)
     }
     // Any read compares the number and adopts the new settings.
     if currentTransaction == nil { try pool.withReader { _ in } }
@@ -67,8 +71,9 @@ extension StoreEngine {
   /// Runs `body` on the history, or returns `nil` if the store keeps no history.
   func readHistory<Result>(_ body: (ReadTransaction) throws -> Result) throws -> Result? {
     try read { transaction in
+      try history.checkIsReadable()
       guard history.recording != nil else { return nil }
-      return try body(transaction)
+      return try SideTableFailure.converting(HistoryTables.all.name) { try body(transaction) }
     }
   }
 
@@ -114,7 +119,8 @@ extension StoreEngine {
 
   private func entry(_ statement: Statement) throws -> HistoryEntry {
     let number = statement.int64(0)
-    guard number > 0, let kind = HistoryKind(rawValue: statement.int(2)), statement.isNull(1) || (1..<number).contains(statement.int64(1))
+    guard (try? HistoryTables.checked(number)) != nil, (try? HistoryTables.checked(statement.int64(3))) != nil,
+      let kind = HistoryKind(rawValue: statement.int(2)), statement.isNull(1) || (1..<number).contains(statement.int64(1))
     else {
       throw StoreError(.unreadableHistory(number: number), operation: .readHistory, path: path)
     }
@@ -131,9 +137,8 @@ extension StoreEngine {
   ///
   /// - Returns: Whether rows before the number remain.
   func deleteHistory(before number: Int64, rowLimit: Int) throws -> Bool {
-    try write { transaction in
-      guard history.recording != nil else { throw StoreError(.historyOff, operation: .deleteHistory, path: path) }
-      return try HistoryPurge.deleteRows(before: number, rowLimit: rowLimit, transaction.connection, trace)
+    try changeHistory(.deleteHistory) { transaction in
+      try HistoryPurge.deleteRows(before: number, rowLimit: rowLimit, transaction.connection, trace)
     }
   }
 
@@ -153,7 +158,7 @@ extension StoreEngine {
   }
 
   func setHistoryConsumer(_ consumer: HistoryConsumerRecord) throws {
-    try changeHistory { transaction in
+    try changeHistory(.changeHistoryConsumer) { transaction in
       let statement = try transaction.connection.statement(.consumer)
       try statement.bind(1, consumer.name)
       if let position = consumer.position {
@@ -169,7 +174,7 @@ extension StoreEngine {
   }
 
   func removeHistoryConsumer(_ name: String) throws -> Bool {
-    try changeHistory { transaction in
+    try changeHistory(.changeHistoryConsumer) { transaction in
       let statement = try transaction.connection.statement(.removal)
       try statement.bind(1, name)
       try statement.run()
@@ -177,10 +182,11 @@ extension StoreEngine {
     }
   }
 
-  private func changeHistory<Result>(_ body: (WriteTransaction) throws -> Result) throws -> Result {
+  private func changeHistory<Result>(_ operation: StoreOperation, _ body: (WriteTransaction) throws -> Result) throws -> Result {
     try write { transaction in
-      guard history.recording != nil else { throw StoreError(.historyOff, operation: .changeHistoryConsumer, path: path) }
-      return try body(transaction)
+      try history.checkIsReadable()
+      guard history.recording != nil else { throw StoreError(.historyOff, operation: operation, path: path) }
+      return try SideTableFailure.converting(HistoryTables.all.name) { try body(transaction) }
     }
   }
 }
@@ -191,7 +197,12 @@ extension SQLCipherIncrementalStore: HistoryStore {
   package func historySettings() throws -> HistorySettings? {
     let engine = try engine(.readHistory)
     // A read transaction adopts settings that another process has switched.
-    return try StoreError.mapping { try engine.read { _ in engine.history.recording?.settings } }
+    return try StoreError.mapping {
+      try engine.read { _ in
+        try engine.history.checkIsReadable()
+        return engine.history.recording?.settings
+      }
+    }
   }
 
   package func setHistory(_ settings: HistorySettings?) throws {
@@ -201,7 +212,12 @@ extension SQLCipherIncrementalStore: HistoryStore {
 
   package func historyIDs() throws -> HistoryIDs? {
     let engine = try engine(.readHistory)
-    return try StoreError.mapping { try engine.read { _ in engine.history.recording?.ids } }
+    return try StoreError.mapping {
+      try engine.read { _ in
+        try engine.history.checkIsReadable()
+        return engine.history.recording?.ids
+      }
+    }
   }
 
   package func historyOpening() throws -> UUID? {
@@ -247,10 +263,15 @@ extension SQLCipherIncrementalStore: HistoryStore {
   /// Switches the history as the description requires, after the store is opened.
   func switchHistory(_ engine: StoreEngine) throws {
     let description = configuration.description
-    guard let isTracked = description.historyTracking ?? (description.historyLevel == nil ? nil : engine.history.recording != nil),
+    guard
+      let isTracked = description.historyTracking
+        ?? (description.historyLevel == nil ? nil : engine.sideTables[HistoryTables.all.name] != nil),
       !description.isReadOnly
     else { return }
-    let present = engine.history.recording?.settings
+    let record = engine.sideTables[HistoryTables.all.name]
+    // A damaged history is kept until it is disabled.
+    if isTracked, record?.isDamaged ?? false { return }
+    let present = try record.map { try HistorySettings($0, path: path) }
     let requested = isTracked ? HistorySettings(level: description.historyLevel ?? present?.level ?? .properties) : nil
     if requested != present { try engine.setHistory(requested) }
   }

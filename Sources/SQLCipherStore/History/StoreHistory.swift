@@ -20,6 +20,8 @@ final class StoreHistory: Sendable {
   }
   private struct State {
     var recording: Recording?
+    /// Whether the store keeps a history whose tables are damaged.
+    var isDamaged = false
     /// The numbers of committed names.
     var names: [String: Int64] = [:]
     /// The name of this opening in the history.
@@ -48,10 +50,16 @@ final class StoreHistory: Sendable {
   /// The settings and IDs for records, or `nil` if the store keeps no history.
   var recording: Recording? { isOn.load(ordering: .acquiring) ? state.withLock { $0.recording } : nil }
 
+  /// Throws if the tables of the history are damaged.
+  func checkIsReadable() throws {
+    if state.withLock({ $0.isDamaged }) { throw SideTableFailure(component: HistoryTables.all.name, error: nil) }
+  }
+
   /// Adopts the settings in the file. Cached numbers of names are discarded, since the history can be a new one.
-  func adopt(_ recording: Recording?) {
+  func adopt(_ recording: Recording?, isDamaged: Bool = false) {
     state.withLock { state in
       state.recording = recording
+      state.isDamaged = isDamaged
       state.names = [:]
       if recording != nil, state.opening == nil { state.opening = HistoryOpening.make().text }
     }
@@ -156,7 +164,8 @@ final class HistoryPurge: TransactionParticipant {
   private static func number(_ statement: HistoryStatement, _ connection: Connection) throws -> Int64? {
     let statement = try connection.statement(statement)
     defer { statement.reset() }
-    return try statement.step() ? statement.int64(0) : nil
+    guard try statement.step() else { return nil }
+    return try HistoryTables.checked(statement.int64(0))
   }
 
   /// Deletes the oldest rows before a number, except those of the newest transaction.

@@ -40,7 +40,7 @@ final class TransactionRecord: ChangeConsumer {
 
   func receive(_ change: RowChange) throws {
     try recorder.add(change, large: largeValue)
-    if recorder.completeChunkCount >= Self.maximumChunkCount { try write(recorder.takeCompleteChunks()) }
+    if recorder.completeChunkCount >= Self.maximumChunkCount { try writeConverting(recorder.takeCompleteChunks()) }
   }
 
   // MARK: Large values
@@ -92,12 +92,15 @@ final class TransactionRecord: ChangeConsumer {
 
   /// Writes the remaining records.
   func finish() throws {
-    try write(recorder.takeChunks())
+    try writeConverting(recorder.takeChunks())
     if hasWritten { transaction.outcome.historyPosition = run?.position }
   }
 
+  private func writeConverting(_ chunks: [[UInt8]]) throws {
+    if !chunks.isEmpty { try SideTableFailure.converting(HistoryTables.all.name) { try write(chunks) } }
+  }
+
   private func write(_ chunks: [[UInt8]]) throws {
-    if chunks.isEmpty { return }
     hasWritten = true
     let connection = transaction.connection
     let entries = HistoryRowBuilder.entries(chunks, authorship, behind: try Self.newest(connection), run: &run)
@@ -128,7 +131,8 @@ final class TransactionRecord: ChangeConsumer {
   private static func newest(_ connection: Connection) throws -> (number: Int64, clock: Int64)? {
     let statement = try connection.statement(.newest)
     defer { statement.reset() }
-    return try statement.step() ? (statement.int64(0), statement.int64(1)) : nil
+    guard try statement.step() else { return nil }
+    return (try HistoryTables.checked(statement.int64(0)), try HistoryTables.checked(statement.int64(1)))
   }
 
   private func number(of name: String, _ connection: Connection) throws -> Int64 {

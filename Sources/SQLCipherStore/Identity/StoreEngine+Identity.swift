@@ -5,17 +5,37 @@ import SQLCipherConnection
 
 extension StoreEngine {
   func setTracksObjectIdentity(_ isTracked: Bool) throws {
-    try write { transaction in
-      let identities = StableIDTable(connection: transaction.connection)
-      if try identities.exists == isTracked { return }
-      if isTracked { try identities.create(tables: schema.tables.map(\.id)) } else { try identities.remove() }
+    try replacingSideTables { transaction, keepsPages in
+      let connection = transaction.connection
+      let record = try MetadataTable.readSideTables(connection, path: path)[IdentityTables.all.name]
+      let isDamaged = keepsPages || record?.isDamaged ?? false
+      if (record != nil) == isTracked, !isDamaged { return }
+      if record != nil { try SideTableList(connection: connection, path: path).remove(IdentityTables.all.name, keepsPages: keepsPages) }
+      if isTracked {
+        let lineage = try transaction.assignLineageIfInherited().identifier
+        try StableIDTable(connection: connection).create(tables: schema.tables.map(\.id), lineage: lineage)
+      }
     }
+  }
+
+  /// The entry of the stable IDs in the metadata, or `nil` if the store has none.
+  func identityRecord(_ transaction: ReadTransaction) throws -> SideTableRecord? {
+    let name = IdentityTables.all.name
+    // A transaction over several requests may have created the tables.
+    if currentTransaction == nil { return sideTables[name] }
+    return try MetadataTable.readSideTables(transaction.connection, path: path)[name]
+  }
+
+  /// Returns the tables, or `nil` if the store has none.
+  private func identities(_ transaction: ReadTransaction) throws -> StableIDTable? {
+    guard let record = try identityRecord(transaction) else { return nil }
+    if record.isDamaged ?? false { throw SideTableFailure(component: record.name, error: nil) }
+    return StableIDTable(connection: transaction.connection)
   }
 
   func stableIDs(of references: [ObjectReference]) throws -> [UUID?] {
     try read { transaction in
-      let identities = StableIDTable(connection: transaction.connection)
-      guard try identities.exists else { return references.map { _ in nil } }
+      guard let identities = try identities(transaction) else { return references.map { _ in nil } }
       var ranges: [Int: StableIDRanges] = [:]
       return try references.map { reference in
         let table = try schema.table(of: reference.entity).id
@@ -27,10 +47,7 @@ extension StoreEngine {
   }
 
   func reference(forStableID id: UUID) throws -> ObjectReference? {
-    try read { transaction in
-      let identities = StableIDTable(connection: transaction.connection)
-      return try identities.exists ? try reference(forStableID: id, identities) : nil
-    }
+    try read { transaction in try identities(transaction).flatMap { try reference(forStableID: id, $0) } }
   }
 
   private func reference(forStableID id: UUID, _ identities: StableIDTable) throws -> ObjectReference? {
@@ -57,8 +74,7 @@ extension StoreEngine {
   func setStableIDs(_ ids: [(object: ObjectReference, id: UUID)]) throws {
     if ids.isEmpty { return }
     try write { transaction in
-      let identities = StableIDTable(connection: transaction.connection)
-      guard try identities.exists else { throw StoreError(.identityOff, operation: .save, path: path) }
+      guard let identities = try identities(transaction.reading) else { throw StoreError(.identityOff, operation: .save, path: path) }
       for (reference, id) in ids {
         if let holder = try self.reference(forStableID: id, identities), holder != reference {
           throw StoreError(.stableIDInUse(id), operation: .save, path: path)
@@ -67,12 +83,19 @@ extension StoreEngine {
       }
     }
   }
+
+  func purgeStableIDs() throws -> Int {
+    try write { transaction in
+      guard let identities = try identities(transaction.reading) else { throw StoreError(.identityOff, operation: .save, path: path) }
+      return try schema.tables.reduce(0) { try $0 + identities.purge($1) }
+    }
+  }
 }
 
 extension SQLCipherIncrementalStore: IdentityStore {
   package func tracksObjectIdentity() throws -> Bool {
     let engine = try engine(.read)
-    return try StoreError.mapping { try engine.read { try StableIDTable(connection: $0.connection).exists } }
+    return try StoreError.mapping { try engine.read { try engine.identityRecord($0) != nil } }
   }
 
   package func setTracksObjectIdentity(_ isTracked: Bool) throws {
@@ -95,10 +118,15 @@ extension SQLCipherIncrementalStore: IdentityStore {
     try StoreError.mapping { try engine.setStableIDs(ids) }
   }
 
+  package func purgeStableIDs() throws -> Int {
+    let engine = try writableEngine(.save)
+    return try StoreError.mapping { try engine.purgeStableIDs() }
+  }
+
   /// Switches stable IDs as the description requires, after the store is opened.
   func switchIdentity(_ engine: StoreEngine) throws {
     guard let isTracked = configuration.description.tracksObjectIdentity, !configuration.description.isReadOnly,
-      try engine.read({ try StableIDTable(connection: $0.connection).exists }) != isTracked
+      (engine.sideTables[IdentityTables.all.name] != nil) != isTracked
     else { return }
     try engine.setTracksObjectIdentity(isTracked)
   }
@@ -110,10 +138,11 @@ extension SQLCipherIncrementalStore: LineageStore {
   package func lineageIdentifier() throws -> String? {
     let engine = try engine(.readMetadata)
     return try StoreError.mapping {
-      if let known = try engine.read({ try LineageTable.identifier($0.connection) }) { return known }
+      let known = try? engine.read { try LineageTable.identifier($0.connection) }
+      if let known = known ?? nil { return known }
       // A transaction over several requests can be rolled back, and with it the lineage.
       if configuration.description.isReadOnly || engine.currentTransaction != nil { return nil }
-      return try engine.write { try LineageTable.assignIfInherited($0.connection).identifier }
+      return try engine.withoutDamage { try engine.write { try $0.assignLineageIfInherited().identifier } }
     }
   }
 }

@@ -19,7 +19,8 @@ final class MigrationHistory {
 
   /// Returns nil if the store keeps no history.
   init?(_ transaction: WriteTransaction, author: String?, trace: StatementTrace, path: String) throws {
-    guard let settings = try MetadataTable.readHistory(transaction.connection, path: path) else { return nil }
+    guard !transaction.excludes(HistoryTables.all.name), let settings = try MetadataTable.readHistory(transaction.connection, path: path)
+    else { return nil }
     self.transaction = transaction
     self.settings = settings
     self.trace = trace

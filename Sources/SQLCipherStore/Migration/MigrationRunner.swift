@@ -119,7 +119,7 @@ final class MigrationRunner {
     case .schema(let statements): for statement in statements { try execute(statement) }
     case .keys(let statements, let table, let source):
       for statement in statements { try execute(statement) }
-      try StableIDTable(connection: connection).pass(from: source, to: table)
+      try transaction.stableIDs?.pass(from: source, to: table)
     case .batches(let batches): try run(batches, step.summary)
     case .links(let fill): try run(fill, step.summary)
     case .dropFollowers: try SchemaAuxiliaries.dropFollowers(transaction)

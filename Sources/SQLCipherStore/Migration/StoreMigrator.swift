@@ -20,6 +20,10 @@ struct StoreMigrator {
   var batchSize = MigrationRunner.standardBatchSize
   /// The application's observers, which learn of the migration but not of its changes.
   var observers: ObservedTransactions?
+  /// The components with side tables.
+  var owners: [any SideTableOwner] = []
+  /// The components whose tables are damaged.
+  var excludedComponents: Set<String> = []
   /// The minimum size in bytes of values that are moved to files, if their attribute allows it.
   var externalStorageThreshold = ExternalStorage.standardThreshold
 
@@ -39,7 +43,7 @@ struct StoreMigrator {
           var participants: [any TransactionParticipant] = []
           if let observers { participants.append(observers) }
           if let externals { participants.append(LargeValues(storage: externals)) }
-          try WriteTransaction.run(on: connection, participants) { last = try migrate($0) }
+          try WriteTransaction.run(on: connection, participants, excluding: excludedComponents) { last = try migrate($0) }
         }
       }
     } catch {
@@ -78,6 +82,9 @@ struct StoreMigrator {
       try history?.writeWhole(from: record.checksum, to: model.checksum, schema, layout)
     }
     observers?.reportMigration(of: record.identifier, author: request.author, in: transaction)
+    let sideTables = SideTableRegistry(owners, trace: trace, path: path)
+    sideTables.adopt(try MetadataTable.readSideTables(connection, path: path))
+    try sideTables.checkComponents()
     if let willMigrate = request.willMigrate {
       var reading = StoreMigrationStep(name: "before the migration", model: schema.model)
       reading.preparation = willMigrate
@@ -127,6 +134,7 @@ struct StoreMigrator {
       past.append(present)
       present = name
     }
+    try sideTables.reportMigration(TransactionOrigin(.migration, author: request.author), model: schema.model, in: transaction)
     try LargeValueMigration(transaction, schema).moveIntoFiles { count in
       try runner.check()
       if count % 100 == 1 { runner.report("put large values into files") }
@@ -180,6 +188,8 @@ struct StoreMigrator {
     let cause: StoreError
     switch error {
     case let rejection as RejectedMigration: return rejection.error
+    // The migration is repeated.
+    case is SideTableFailure: return error
     case let error as StoreError: cause = error
     case let error as StoreAccessError: cause = StoreError(error)
     // Requests of a handler throw it in a canceled task.
@@ -290,14 +300,17 @@ extension SQLCipherIncrementalStore {
       let (pool, _) = try makePool(keyring, marks: OutdatedDerivations())
       let last: MigrationProgress?
       do {
-        last = try pool.withWriter { connection in
-          try StoreMigrator(
-            connection: connection, path: path, model: configuration.model, entityNumbers: configuration.entityNumbers, request: request,
-            trace: StatementTrace(observer: configuration.description.sqlObserver),
-            batchSize: configuration.description.migrationBatchSize,
-            observers: observers.map { ObservedTransactions($0, storeIdentifier: nil, model: configuration.model) },
-            externalStorageThreshold: configuration.description.externalStorageThreshold
-          ).run()
+        last = try SideTableFailure.retrying { excluded in
+          try pool.withWriter { connection in
+            try StoreMigrator(
+              connection: connection, path: path, model: configuration.model, entityNumbers: configuration.entityNumbers, request: request,
+              trace: StatementTrace(observer: configuration.description.sqlObserver),
+              batchSize: configuration.description.migrationBatchSize,
+              observers: observers.map { ObservedTransactions($0, storeIdentifier: nil, model: configuration.model) },
+              owners: configuration.description.sideTableOwners, excludedComponents: excluded,
+              externalStorageThreshold: configuration.description.externalStorageThreshold
+            ).run()
+          }
         }
         pool.close()
       } catch {

@@ -8,8 +8,8 @@ extension StoreEngine {
   func beginChanges(_ kind: HistoryKind, _ transaction: WriteTransaction, _ scope: RequestScope) throws -> ChangeStream? {
     // A stage of a migration can write objects of another model.
     let observation = transaction.observation.flatMap { $0.model === schema.model ? $0 : nil }
-    let recording = history.recording
-    if recording == nil, observation == nil { return nil }
+    let recording = transaction.excludes(HistoryTables.all.name) ? nil : history.recording
+    if recording == nil, observation == nil, sideTables.components.isEmpty { return nil }
     var consumers: [any ChangeConsumer] = []
     let origin = history.origin ?? scope.origin(of: kind)
     if let recording {
@@ -19,6 +19,7 @@ extension StoreEngine {
       transaction.keep(record)
       consumers.append(record)
     }
+    if !sideTables.components.isEmpty { consumers += try sideTables.makeConsumers(origin, model: schema.model, in: transaction) }
     if let observation {
       observation.begin(origin)
       consumers.append(observation)

@@ -16,6 +16,10 @@ extension StoreEngine {
     // Derived values that depend only on their own row are written with it.
     let now = Date().timeIntervalSinceReferenceDate
     let request = schema.derivations.isEmpty ? request : try request.withLocalValues(schema.model, now: now)
+    return try withoutDamage { try save(request, now: now, in: scope) }
+  }
+
+  private func save(_ request: SaveChangesRequest, now: Double, in scope: RequestScope) throws -> SaveOutcome {
     let transaction = try begin(.init(request: request, cancellation: scope.cancellation, now: now, objectIDSpace: scope.objectIDSpace))
     do {
       try transaction.withCancellation {
@@ -36,7 +40,7 @@ extension StoreEngine {
 
   /// Runs `body` in a write transaction, and converts its errors with ``explained(_:_:)``.
   func writeExplained<Result>(_ operation: StoreOperation, _ body: (WriteTransaction) throws -> Result) throws -> Result {
-    do { return try begin().run(body) } catch { throw explained(error, operation) }
+    try withoutDamage { do { return try begin().run(body) } catch { throw explained(error, operation) } }
   }
 
   /// Returns the error of a write request. A foreign key that is violated at the commit is an error of the request.

@@ -7,7 +7,7 @@ extension StoreEngine {
   /// Returns the participants in the order in which they are notified. Those that the store does not need are left out.
   static func participants(
     watch: ModelChangeDetector?, rows: StoreRows, marks: OutdatedDerivations, observers: ObservedTransactions?,
-    externals: ExternalStorage?, history: StoreHistory, keys: KeyAllocator, sizes: TableSizes
+    externals: ExternalStorage?, sideTables: SideTableRegistry, history: StoreHistory, keys: KeyAllocator, sizes: TableSizes
   ) -> [any TransactionParticipant] {
     var list: [any TransactionParticipant] = []
     // First, so that a transaction fails before other participants read or write if the file's model has changed.
@@ -18,7 +18,8 @@ extension StoreEngine {
     if let observers { list.append(observers) }
     // Last of those that write rows: makes files durable, and removes unreferenced files from the table.
     if let externals, !externals.isJoined { list.append(LargeValues(storage: externals)) }
-    // Records the final state of the rows.
+    // Record the final state of the rows.
+    if !sideTables.components.isEmpty { list.append(sideTables) }
     list.append(history)
     // Writes after a rollback in a separate transaction, when all other participants have finished with the failed one.
     list.append(ReservedKeys(keys: keys, tables: rows.schema.tables))

@@ -16,7 +16,7 @@ enum BookkeepingTables {
   static let lineage = "cipherdata_lineage"
   /// Names that tables of entities cannot have: they are in use or reserved for later versions.
   static let reservedNames =
-    HistoryTables.all + IdentityTables.all + [
+    (HistoryTables.all.tables + IdentityTables.all.tables).map(\.name) + [
       metadata, keys, "cipherdata_history_changes", "cipherdata_deferred", externals, lineage,
     ]
 
@@ -25,11 +25,8 @@ enum BookkeepingTables {
       + " checksum TEXT NOT NULL, layout_basis TEXT NOT NULL, version_identifiers TEXT NOT NULL, user_metadata TEXT NOT NULL,"
       + " hashes TEXT NOT NULL, layout TEXT NOT NULL, model BLOB NOT NULL, past_models TEXT NOT NULL, deferred TEXT NOT NULL)",
     "CREATE TABLE \(keys) (id INTEGER PRIMARY KEY, next INTEGER NOT NULL)",
-    creationOfLineage,
+    LineageTable.table.creation,
   ]
-
-  /// Creates the table of the lineage if it does not exist.
-  static let creationOfLineage = "CREATE TABLE IF NOT EXISTS \(lineage) (id INTEGER PRIMARY KEY, lineage TEXT NOT NULL, birth INTEGER)"
 
   /// The statements that create the table of large values if it does not exist.
   static let creationOfExternals = [
@@ -48,9 +45,17 @@ enum BookkeepingTables {
   /// Clears the layout basis of an attached copy, so that its indexes and triggers are checked at the next opening.
   static func clearingLayoutBasis(in schema: String) -> String { "UPDATE \(schema).\(metadata) SET layout_basis = ''" }
 
+  /// Adds the column of the components to the metadata table of a store that never had any.
+  static let sideTablesColumn = "ALTER TABLE \(metadata) ADD COLUMN side_tables TEXT"
+
+  /// Writes the components in the metadata of an attached copy.
+  static func writingSideTables(_ text: String, format: Int, in schema: String) -> String {
+    "UPDATE \(schema).\(metadata) SET format = \(format), side_tables = '\(text)'"
+  }
+
   // MARK: Leftover tables
 
-  /// Drops the unused table of a removed entity or relationship.
+  /// Drops the unused table of a removed entity, relationship or component.
   static func droppingTable(_ table: String) throws -> String { "DROP TABLE \(try Identifier.quoted(table))" }
 
   // MARK: Key counters
@@ -107,13 +112,19 @@ enum BookkeepingStatement: Int, CaseIterable, Sendable {
   /// Reads the short columns of the metadata in format 1.
   case recordOfFormat1
   case format, hashes, layout, pastModels, model
+  /// Selects the components with side tables; in format 3, the settings of the history.
+  case sideTables, settings
+  /// Selects whether the metadata table has the column of the components, and writes it.
+  case hasSideTables, newSideTables
+  /// Selects tables and indexes with their statements.
+  case sideObjects
   /// Inserts the row of a new store.
   case creation
   /// Update the metadata after an upgrade of the format, a migration, the removal of leftovers, or the adoption of another model with the
   /// same hashes.
   case upgrade, migration, clearing, renewal
-  /// Updates the format and the layout.
-  case formatUpgrade
+  /// Updates the layout and the layout basis.
+  case newLayout
   /// Updates the application's metadata.
   case userMetadata
 
@@ -123,8 +134,6 @@ enum BookkeepingStatement: Int, CaseIterable, Sendable {
   /// Read and write the next key of a table.
   case nextKey, reservation
 
-  /// Selects whether the tables of stable IDs exist.
-  case hasIdentities
   /// Select whether the table of large values exists, and the numbers in it.
   case hasExternals, externals
   /// Select the numbers and sizes of the values in use, and of the removed ones.
@@ -167,9 +176,14 @@ enum BookkeepingStatement: Int, CaseIterable, Sendable {
     case .layout: column("layout")
     case .pastModels: column("past_models")
     case .model: column("model")
+    case .sideTables: column("side_tables")
+    case .settings: column("history")
+    case .hasSideTables: "SELECT 1 FROM sqlite_master WHERE name = '\(metadata)' AND sql LIKE '%side_tables TEXT%'"
+    case .newSideTables: update("format", "side_tables")
+    case .sideObjects: objects("type IN ('table', 'index')")
     case .creation: "INSERT INTO \(metadata) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '[]', '[]')"
     case .upgrade: update("format", "model")
-    case .formatUpgrade: update("format", "layout")
+    case .newLayout: update("layout_basis", "layout")
     case .migration: update("checksum", "layout_basis", "version_identifiers", "hashes", "layout", "model", "past_models", "deferred")
     case .clearing: update("layout", "layout_basis", "deferred")
     case .renewal: update("layout_basis", "model")
@@ -182,7 +196,6 @@ enum BookkeepingStatement: Int, CaseIterable, Sendable {
     case .nextKey: "SELECT next FROM \(keys) WHERE id = ?"
     case .reservation: "INSERT OR REPLACE INTO \(keys) VALUES (?, ?)"
 
-    case .hasIdentities: IdentityTables.existence
     case .hasExternals: "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = '\(externals)'"
     case .externals: "SELECT id FROM \(externals)"
     case .usedExternals: "SELECT id, size FROM \(externals) WHERE removed = 0 ORDER BY id"

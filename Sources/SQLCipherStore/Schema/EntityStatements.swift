@@ -204,6 +204,9 @@ extension EntityTable {
   /// Selects the key and entity of a row by key.
   var presence: String { "SELECT \(reference(alias: "t")) FROM \(name) AS t WHERE t.\(key) = ?" }
 
+  /// Selects the row whose key is the value of an expression.
+  func presence(of key: String) -> String { "SELECT 1 FROM \(name) AS t WHERE t.\(self.key) = \(key)" }
+
   /// Selects the row with given values of a uniqueness constraint.
   ///
   /// - Parameter columns: The quoted columns of the values; `NULL` for a value that is not stored.

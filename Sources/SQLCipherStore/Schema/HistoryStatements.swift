@@ -10,37 +10,28 @@ enum HistoryTables {
   static let names = "cipherdata_history_names"
   /// The registered consumers, with the position that each has read.
   static let consumers = "cipherdata_history_consumers"
-  static let all = [history, names, consumers]
 
-  static let creation = [
-    "CREATE TABLE \(history) (number INTEGER PRIMARY KEY, start INTEGER, kind INTEGER NOT NULL, clock INTEGER NOT NULL, time REAL NOT NULL,"
-      + " opening INTEGER NOT NULL, author INTEGER, context INTEGER, mark INTEGER NOT NULL, changes BLOB NOT NULL)",
-    "CREATE TABLE \(names) (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE)",
-    "CREATE TABLE \(consumers) (name TEXT PRIMARY KEY, number INTEGER, mark INTEGER, seen REAL NOT NULL) WITHOUT ROWID",
-  ]
-
-  static let removal = all.map { "DROP TABLE IF EXISTS \($0)" }
-
-  /// Returns the statements that remove the history from an attached copy; empty if the store has no history.
-  static func removal(from connection: Connection, schema: String) throws -> [String] {
-    guard try MetadataTable.hasHistory(connection) else { return [] }
-    let format = try StableIDTable(connection: connection).exists ? MetadataTable.formatVersionWithHistory : MetadataTable.formatVersion
-    return all.map { "DROP TABLE \(schema).\($0)" }
-      + ["UPDATE \(schema).\(BookkeepingTables.metadata) SET format = \(format), history = NULL"]
+  /// Returns the number of a row or a clock, unless it cannot be valid.
+  static func checked(_ number: Int64) throws -> Int64 {
+    guard number > 0, number < Int64.max / 2 else { throw SideTableFailure(component: all.name, error: nil) }
+    return number
   }
 
-  /// Adds the column of the history's settings to the metadata table of a store that never had a history.
-  static let settingsColumn = "ALTER TABLE \(BookkeepingTables.metadata) ADD COLUMN history TEXT"
+  /// The history as a component with side tables. Its statements are prepared directly, since each save runs some of them.
+  static let all = SideTables(
+    name: "history", format: 1, isRequiredByWriters: true,
+    tables: [
+      SideTables.Table(
+        history,
+        "(number INTEGER PRIMARY KEY, start INTEGER, kind INTEGER NOT NULL, clock INTEGER NOT NULL, time REAL NOT NULL,"
+          + " opening INTEGER NOT NULL, author INTEGER, context INTEGER, mark INTEGER NOT NULL, changes BLOB NOT NULL)"),
+      SideTables.Table(names, "(id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE)"),
+      SideTables.Table(consumers, "(name TEXT PRIMARY KEY, number INTEGER, mark INTEGER, seen REAL NOT NULL) WITHOUT ROWID"),
+    ])
 }
 
 /// A cached statement on the tables of the history. Its number follows those of ``BookkeepingStatement``.
 enum HistoryStatement: Int, CaseIterable, Sendable {
-  /// Read and write the history's settings in the metadata.
-  case settings, newSettings
-  /// Writes the format of a file that receives or loses stable IDs.
-  case newFormat
-  /// Selects whether the metadata table has the column of the settings.
-  case hasSettings
   /// Select the number and clock of the newest row, and insert a row.
   case newest, insertion
   /// Select the number of a name, and insert a name.
@@ -68,12 +59,7 @@ enum HistoryStatement: Int, CaseIterable, Sendable {
 
   var sql: String {
     let (history, names, consumers) = (HistoryTables.history, HistoryTables.names, HistoryTables.consumers)
-    let metadata = BookkeepingTables.metadata
     return switch self {
-    case .settings: "SELECT history FROM \(metadata) WHERE id = 1"
-    case .newSettings: "UPDATE \(metadata) SET format = ?, layout_basis = ?, layout = ?, history = ? WHERE id = 1"
-    case .newFormat: "UPDATE \(metadata) SET format = ? WHERE id = 1"
-    case .hasSettings: "SELECT 1 FROM sqlite_master WHERE name = '\(metadata)' AND sql LIKE '%history TEXT%'"
     case .newest: "SELECT number, clock FROM \(history) ORDER BY number DESC LIMIT 1"
     case .insertion: "INSERT INTO \(history) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
     case .name: "SELECT id FROM \(names) WHERE text = ?"
@@ -91,7 +77,7 @@ enum HistoryStatement: Int, CaseIterable, Sendable {
     case .consumers: "SELECT name, number, mark, seen FROM \(consumers) ORDER BY name"
     case .consumer: "INSERT OR REPLACE INTO \(consumers) VALUES (?, ?, ?, ?)"
     case .removal: "DELETE FROM \(consumers) WHERE name = ?"
-    case .records: "SELECT number, start, kind, changes FROM \(history) ORDER BY number"
+    case .records: "SELECT number, start, kind, changes, clock FROM \(history) ORDER BY number"
     case .largeValue: "SELECT size, digest FROM \(BookkeepingTables.externals) WHERE id = ?"
     }
   }

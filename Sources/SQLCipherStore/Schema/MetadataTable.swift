@@ -46,8 +46,9 @@ struct StoreRecord {
 enum MetadataTable {
   /// The version of the file format that this library writes.
   static let formatVersion = 2
-  /// The format version of a file with a history or with stable IDs. Libraries that would write without recording history, or without
-  /// passing on stable IDs, reject it. This library rejects files of greater versions.
+  /// The format version of a file with a component that writers must have, such as a history or stable IDs. Libraries that would write
+  /// without recording history, or without passing on stable IDs, reject it. This library rejects files of greater versions, and writes only
+  /// to files all of whose required components it has.
   static let formatVersionWithHistory = 4
   /// The first format version of files with a history.
   static let firstFormatVersionWithHistory = 3
@@ -116,12 +117,10 @@ enum MetadataTable {
       var layout = try readLayout(connection, path: path)
       // If the model is damaged, the identities follow from the next model that the store is migrated to.
       if let model = try? StoredSchema.readModel(connection, path: path) { layout.assignHistoryIDs(of: model) }
-      let statement = try connection.statement(.formatUpgrade)
-      try statement.bind(1, formatVersionWithHistory)
-      try statement.bind(2, try encode(layout))
-      try statement.run()
+      guard let record = try read(connection, path: path) else { return }
+      try write(layout: layout, layoutBasis: record.layoutBasis, connection)
       // Libraries that have the store open and cannot write this format read the metadata again, and reject it.
-      return try connection.setUserVersion(Int32(truncatingIfNeeded: try connection.userVersion()) &+ 1)
+      return try write(sideTables: readSideTables(connection, format: format, path: path), connection)
     }
     let model = try readModel(connection, path: path)
     for statement in BookkeepingTables.upgrade { try connection.execute(statement) }
@@ -240,59 +239,74 @@ enum MetadataTable {
     try statement.run()
   }
 
-  /// Returns whether the database is a store with a history; `false` for a foreign database. Temporary read errors are thrown.
-  static func hasHistory(_ connection: Connection) throws -> Bool {
-    do {
-      guard hasHistory(format: try formatOnly(connection)) else { return false }
-      let statement = try connection.statement(.settings)
+  // MARK: Components
+
+  /// Reads the components that have side tables.
+  ///
+  /// - Parameter format: The format of the file, or `nil` if it has not been read yet.
+  static func readSideTables(_ connection: Connection, format: Int? = nil, path: String) throws -> [SideTableRecord] {
+    guard let format = try format ?? formatOnly(connection) else { return [] }
+    if format == firstFormatVersionWithHistory {
+      let settings = try decode(HistorySettings.self, try readText(.settings, connection, path), path)
+      return [SideTableRecord(HistoryTables.all, settings: settings.values)]
+    }
+    // Files of the later formats have the column.
+    if format < firstFormatVersionWithHistory {
+      let statement = try connection.statement(.hasSideTables)
       defer { statement.reset() }
-      return try statement.step() && !statement.isNull(0)
+      guard try statement.step() else { return [] }
+    }
+    let text = try readText(.sideTables, connection, path)
+    return text.isEmpty ? [] : try decode([SideTableRecord].self, text, path)
+  }
+
+  /// Reads the components of a database that may not be a store. Temporary read errors are thrown.
+  static func readSideTables(ofAnyDatabase connection: Connection) throws -> [SideTableRecord] {
+    do {
+      return try readSideTables(connection, path: connection.path)
     } catch let error as StoreAccessError {
       if [.io, .outOfMemory, .busy, .diskFull].contains(StoreError(error).code) { throw error }
-      return false
+      return []
     } catch is StoreError {
-      return false
+      return []
     }
   }
 
-  /// Reads the history's settings, or returns `nil` if there is no history.
-  static func readHistory(_ connection: Connection, path: String) throws -> HistorySettings? {
-    guard let format = try formatOnly(connection), hasHistory(format: format) else { return nil }
-    let statement = try connection.statement(.settings)
-    defer { statement.reset() }
-    let isRead = try statement.step()
-    // A file of a later format can have stable IDs and no history.
-    if isRead, statement.isNull(0), format > firstFormatVersionWithHistory { return nil }
-    guard isRead, !statement.isNull(0) else { throw StoreError(.unreadableMetadata, operation: .open, path: path) }
-    return try decode(HistorySettings.self, statement.text(0), path)
-  }
-
-  /// Writes the changes of switching the history.
-  static func write(history: HistorySettings?, layout: TableLayout, layoutBasis: String, _ connection: Connection) throws {
-    try makeSettingsColumn(connection)
-    let statement = try connection.statement(.newSettings)
-    try statement.bind(1, try history != nil || StableIDTable(connection: connection).exists ? formatVersionWithHistory : formatVersion)
-    try statement.bind(2, layoutBasis)
-    try statement.bind(3, try encode(layout))
-    if let history { try statement.bind(4, try encode(history)) } else { try statement.bindNull(4) }
-    try statement.run()
-  }
-
-  private static func makeSettingsColumn(_ connection: Connection) throws {
-    let statement = try connection.statement(.hasSettings)
-    let exists = try statement.step()
-    statement.reset()
-    if !exists { try connection.execute(HistoryTables.settingsColumn) }
-  }
-
-  /// Writes the format after stable IDs were switched on or off. Other connections read the metadata again.
-  static func updateFormat(_ connection: Connection) throws {
-    try makeSettingsColumn(connection)
-    let needsNew = try hasHistory(connection) || StableIDTable(connection: connection).exists
-    let statement = try connection.statement(.newFormat)
-    try statement.bind(1, needsNew ? formatVersionWithHistory : formatVersion)
+  /// Writes the components, and the format that follows from them. Other connections read both again.
+  static func write(sideTables: [SideTableRecord], _ connection: Connection) throws {
+    let found = try connection.statement(.hasSideTables)
+    let hasColumn = try found.step()
+    found.reset()
+    if !hasColumn { try connection.execute(BookkeepingTables.sideTablesColumn) }
+    let statement = try connection.statement(.newSideTables)
+    try statement.bind(1, format(of: sideTables))
+    try statement.bind(2, try encode(sideTables))
     try statement.run()
     try connection.setUserVersion(Int32(truncatingIfNeeded: try connection.userVersion()) &+ 1)
+  }
+
+  /// Returns the statement that writes the components of an attached copy.
+  static func writing(sideTables: [SideTableRecord], schema: String) throws -> String {
+    let text = try encode(sideTables).replacingOccurrences(of: "'", with: "''")
+    return BookkeepingTables.writingSideTables(text, format: format(of: sideTables), in: schema)
+  }
+
+  private static func format(of sideTables: [SideTableRecord]) -> Int {
+    sideTables.isRequiredByWriters ? formatVersionWithHistory : formatVersion
+  }
+
+  /// Reads the history's settings, or returns `nil` if there is no history, or it is damaged.
+  static func readHistory(_ connection: Connection, path: String) throws -> HistorySettings? {
+    guard let record = try readSideTables(connection, path: path)[HistoryTables.all.name], !(record.isDamaged ?? false) else { return nil }
+    return try HistorySettings(record, path: path)
+  }
+
+  /// Writes the layout, whose history IDs were assigned.
+  static func write(layout: TableLayout, layoutBasis: String, _ connection: Connection) throws {
+    let statement = try connection.statement(.newLayout)
+    try statement.bind(1, layoutBasis)
+    try statement.bind(2, try encode(layout))
+    try statement.run()
   }
 
   static func writeUserMetadata(_ metadata: [String: String], _ connection: Connection) throws {
@@ -315,6 +329,18 @@ enum MetadataTable {
     } catch {
       throw StoreError(.unreadableMetadata, operation: .open, path: path)
     }
+  }
+}
+
+extension HistorySettings {
+  /// The settings in the record of the history.
+  var values: [String: String] { ["level": level.rawValue] }
+
+  init(_ record: SideTableRecord, path: String) throws {
+    guard let level = record.settings?["level"].flatMap(HistoryLevel.init) else {
+      throw StoreError(.unreadableMetadata, operation: .open, path: path)
+    }
+    self.init(level: level)
   }
 }
 

@@ -2,39 +2,32 @@ import Foundation
 import ObjectStore
 import SQLCipherConnection
 
-/// Reads and writes stable IDs in a transaction.
+/// Reads and writes stable IDs in a transaction. Errors of damaged tables are ``SideTableFailure``.
 struct StableIDTable {
   let connection: Connection
 
-  var exists: Bool {
-    get throws {
-      let statement = try connection.statement(.hasIdentities)
-      defer { statement.reset() }
-      return try statement.step()
-    }
-  }
+  private static let component = IdentityTables.all.name
 
   /// Creates the tables, with a range for all keys of each table.
-  func create(tables: [Int]) throws {
-    for statement in IdentityTables.creation { try connection.execute(statement) }
+  func create(tables: [Int], lineage: String) throws {
+    try SideTableList(connection: connection, path: connection.path).create(IdentityTables.all)
     for table in tables { try begin(StableIDRange(first: 1), table) }
-    try setLineage(try LineageTable.assignIfInherited(connection).identifier)
-    try MetadataTable.updateFormat(connection)
+    try setLineage(lineage)
   }
 
-  func remove() throws {
-    for statement in IdentityTables.removal { try connection.execute(statement) }
-    try MetadataTable.updateFormat(connection)
+  private func converting<Result>(_ body: () throws -> Result) throws -> Result {
+    try SideTableFailure.converting(Self.component, body)
   }
 
   /// Starts new ranges if the file has been copied since the last ones began, because the original assigns the same keys. Must be called
   /// before keys are reserved.
-  func beginRangesIfCopied() throws {
-    guard try exists else { return }
-    let (lineage, known) = try (LineageTable.assignIfInherited(connection).identifier, lineageOfRanges)
-    if known == lineage { return }
-    if known != nil { try beginRanges() }
-    try setLineage(lineage)
+  func beginRangesIfCopied(lineage: String) throws {
+    try converting {
+      let known = try lineageOfRanges
+      if known == lineage { return }
+      if known != nil { try beginRanges() }
+      try setLineage(lineage)
+    }
   }
 
   private var lineageOfRanges: String? {
@@ -65,11 +58,12 @@ struct StableIDTable {
   /// Passes on the stable IDs of a table's rows to a new table with the same keys, whose counter has been set. Other tables can receive
   /// the same keys and assign the same new ones, so the new table starts a range of its own.
   func pass(from source: Int?, to table: Int) throws {
-    guard try exists else { return }
-    for statement in source.map({ IdentityTables.copying(from: $0, to: table) }) ?? IdentityTables.deleting(of: table) {
-      try connection.execute(statement)
+    try converting {
+      for statement in source.map({ IdentityTables.copying(from: $0, to: table) }) ?? IdentityTables.deleting(of: table) {
+        try connection.execute(statement)
+      }
+      try beginRange(table)
     }
-    try beginRange(table)
   }
 
   /// Starts a new range for the keys of a table that are assigned from now on.
@@ -90,43 +84,76 @@ struct StableIDTable {
   }
 
   func ranges(of table: Int) throws -> StableIDRanges {
-    let statement = try connection.statement(sql: IdentityTables.rangesOfTable)
-    defer { statement.reset() }
-    try statement.bind(1, table)
-    var found: [StableIDRange] = []
-    while try statement.step() {
-      let base = statement.data(1)
-      if base.count == 16 { found.append(StableIDRange(first: statement.int64(0), base: UUID(bytes: Array(base)))) }
+    try converting {
+      let statement = try connection.statement(sql: IdentityTables.rangesOfTable)
+      defer { statement.reset() }
+      try statement.bind(1, table)
+      var found: [StableIDRange] = []
+      while try statement.step() {
+        let range = StableIDRange(first: statement.int64(0), base: try id(statement, 1))
+        guard range.isValid else { throw SideTableFailure(component: Self.component, error: nil) }
+        found.append(range)
+      }
+      return StableIDRanges(found)
     }
-    return StableIDRanges(found)
+  }
+
+  private func id(_ statement: Statement, _ column: Int32) throws -> UUID {
+    let bytes = statement.data(column)
+    guard statement.type(column) == .blob, bytes.count == 16 else { throw SideTableFailure(component: Self.component, error: nil) }
+    return UUID(bytes: Array(bytes))
   }
 
   /// Returns the stable ID that another store has assigned to a row.
   func other(_ key: Int64, of table: Int) throws -> UUID? {
-    let statement = try connection.statement(sql: IdentityTables.other)
-    defer { statement.reset() }
-    try statement.bind(1, table)
-    try statement.bind(2, key)
-    guard try statement.step() else { return nil }
-    let bytes = statement.data(0)
-    return bytes.count == 16 ? UUID(bytes: Array(bytes)) : nil
+    try converting {
+      let statement = try connection.statement(sql: IdentityTables.other)
+      defer { statement.reset() }
+      try statement.bind(1, table)
+      try statement.bind(2, key)
+      return try statement.step() ? try id(statement, 0) : nil
+    }
   }
 
   /// Returns the rows to which other stores have assigned a stable ID, by table.
   func objects(with id: UUID) throws -> [(table: Int, key: Int64)] {
-    let statement = try connection.statement(sql: IdentityTables.objects)
-    defer { statement.reset() }
-    try statement.bind(1, Data(id.bytes))
-    var found: [(table: Int, key: Int64)] = []
-    while try statement.step() { found.append((statement.int(0), statement.int64(1))) }
-    return found
+    try converting {
+      let statement = try connection.statement(sql: IdentityTables.objects)
+      defer { statement.reset() }
+      try statement.bind(1, Data(id.bytes))
+      var found: [(table: Int, key: Int64)] = []
+      while try statement.step() { found.append((statement.int(0), statement.int64(1))) }
+      return found
+    }
   }
 
   func set(_ id: UUID, _ key: Int64, of table: Int) throws {
-    let statement = try connection.statement(sql: IdentityTables.setting)
-    try statement.bind(1, table)
-    try statement.bind(2, key)
-    try statement.bind(3, Data(id.bytes))
-    try statement.run()
+    try converting {
+      let statement = try connection.statement(sql: IdentityTables.setting)
+      try statement.bind(1, table)
+      try statement.bind(2, key)
+      try statement.bind(3, Data(id.bytes))
+      try statement.run()
+    }
+  }
+
+  /// Removes the stable IDs that other stores have assigned to rows of a table that no longer exist.
+  func purge(_ table: EntityTable) throws -> Int {
+    try converting {
+      try connection.statement(sql: IdentityTables.purging(table)).run()
+      return connection.changes
+    }
+  }
+
+  /// Returns descriptions of rows that are not valid.
+  func damage() throws -> [String] {
+    try converting {
+      var found: [String] = []
+      for (sql, name) in [(IdentityTables.invalidRanges, IdentityTables.ranges), (IdentityTables.invalidOthers, IdentityTables.others)] {
+        let count = try connection.number(sql)
+        if count > 0 { found.append("\(count) row\(count == 1 ? "" : "s") of \(name) cannot be read") }
+      }
+      return found
+    }
   }
 }

@@ -22,18 +22,36 @@ struct StoreLineage: Sendable, Hashable {
 }
 
 /// Reads and writes the lineage.
+///
+/// If its table is damaged, it is replaced, with another lineage. Errors of damaged pages are ``SideTableFailure``.
 enum LineageTable {
+  /// The name by which transactions leave out a table whose pages are damaged.
+  static let component = "lineage"
+  static let table = SideTables.Table(
+    BookkeepingTables.lineage, "(id INTEGER PRIMARY KEY, lineage TEXT NOT NULL, birth INTEGER)")
+
   /// Assigns a new lineage to the file of a connection, in the current transaction.
+  ///
+  /// - Parameter keepsPages: Whether a table with damaged pages is renamed.
   @discardableResult
-  static func assign(_ connection: Connection) throws -> StoreLineage {
-    try connection.execute(BookkeepingTables.creationOfLineage)
+  static func assign(_ connection: Connection, keepsPages: Bool = false) throws -> StoreLineage {
+    let list = SideTableList(connection: connection, path: connection.path)
+    if try keepsPages || !list.objects().contains(where: table.isCreated) {
+      try list.remove(table: table.name, keepsPages: keepsPages)
+      try connection.execute(table.creation)
+    }
     return try write(UUID().uuidString, connection)
   }
 
-  /// Assigns a new lineage unless the file has one of its own, in the current transaction.
-  static func assignIfInherited(_ connection: Connection) throws -> StoreLineage {
-    if let known = try read(connection), !known.isInherited(by: connection.databasePath) { return known }
-    return try assign(connection)
+  /// Assigns a new lineage unless the file has one of its own.
+  ///
+  /// - Parameter replacesTable: Whether the pages of the table are damaged.
+  static func assignIfInherited(_ connection: Connection, replacesTable: Bool) throws -> StoreLineage {
+    if replacesTable { return try assign(connection, keepsPages: true) }
+    return try SideTableFailure.converting(component) {
+      if let known = try read(connection), !known.isInherited(by: connection.databasePath) { return known }
+      return try assign(connection)
+    }
   }
 
   /// Returns the UUID of the lineage, or `nil` if the file has none of its own yet.
@@ -64,10 +82,17 @@ enum LineageTable {
     return try statement.step() ? [statement.int(0)] : []
   }
 
+  /// Reads the table, and returns whether it has its columns; true if there is no table.
+  static func isIntact(_ connection: Connection) throws -> Bool {
+    if try !exists(connection) { return true }
+    _ = try read(connection)
+    return try SideTableList(connection: connection, path: connection.path).objects().contains(where: table.isCreated)
+  }
+
   private static func exists(_ connection: Connection) throws -> Bool { try !pages(connection).isEmpty }
 
   private static func read(_ connection: Connection) throws -> StoreLineage? {
-    guard try exists(connection) else { return nil }
+    guard try SideTableList(connection: connection, path: connection.path).objects().contains(where: table.isCreated) else { return nil }
     let statement = try connection.statement(.lineage)
     defer { statement.reset() }
     guard try statement.step() else { return nil }

@@ -55,7 +55,9 @@ final class KeyAllocator: Sendable {
     guard needed <= RowKey.maximum else { throw usedUp(table) }
     let (size, floor) = blocks.withLock { (max($0[table.index].size, Int64(needed)), $0[table.index].floor) }
     let connection = transaction.connection
-    try StableIDTable(connection: connection).beginRangesIfCopied()
+    if let stableIDs = try transaction.stableIDs {
+      try stableIDs.beginRangesIfCopied(lineage: transaction.assignLineageIfInherited().identifier)
+    }
     let read = try connection.statement(.nextKey)
     try read.bind(1, table.id)
     let start = max(try read.step() ? read.int64(0) : 1, floor)

@@ -33,6 +33,8 @@ final class WriteTransaction {
     var objectIDSpace: ObjectIDSpace?
     /// Whether the transaction spans several requests, each of them a nested transaction.
     var spansRequests = false
+    /// The components whose tables are damaged, so that the transaction does not use them.
+    var excludedComponents: Set<String> = []
   }
 
   let connection: Connection
@@ -101,10 +103,16 @@ final class WriteTransaction {
   }
 
   /// Runs `body` as a transaction on the caller's connection.
+  ///
+  /// - Parameter excluded: The components whose tables are damaged. The metadata record that the tables lack the transaction's changes.
   static func run<Result>(
-    on connection: Connection, _ participants: [any TransactionParticipant], _ body: (WriteTransaction) throws -> Result
+    on connection: Connection, _ participants: [any TransactionParticipant], excluding excluded: Set<String> = [],
+    _ body: (WriteTransaction) throws -> Result
   ) throws -> Result {
-    try begin(on: connection, participants).run(body)
+    try begin(on: connection, participants, Purpose(excludedComponents: excluded)).run { transaction in
+      if !excluded.isEmpty { try SideTableList(connection: connection, path: connection.path).markDamaged(excluded) }
+      return try body(transaction)
+    }
   }
 
   /// Runs `body` and commits. Rolls back if either throws.
@@ -142,6 +150,9 @@ final class WriteTransaction {
     get { outer.map(\.observation) ?? ownObservation }
     set { ownObservation = newValue }
   }
+
+  /// Returns whether the transaction, or an enclosing one, does not use a component's tables because they are damaged.
+  func excludes(_ component: String) -> Bool { purpose.excludedComponents.contains(component) || outer?.excludes(component) ?? false }
 
   /// Runs `body`. After cancellation of the transaction, its statements end with an error.
   func withCancellation<Result>(_ body: () throws -> Result) rethrows -> Result {

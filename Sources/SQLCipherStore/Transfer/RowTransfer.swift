@@ -74,9 +74,11 @@ package struct RowTransfer {
       try StoreError.mapping { try engine.write { try SchemaAuxiliaries.dropFollowers($0) } }
       try body()
       try StoreError.mapping {
-        try engine.write { transaction in
-          try SchemaAuxiliaries(schema: engine.schema).update(transaction)
-          if let changes = try engine.beginChanges(.transfer, transaction, scope) { try orders.report(to: changes, engine, transaction) }
+        try engine.withoutDamage {
+          try engine.write { transaction in
+            try SchemaAuxiliaries(schema: engine.schema).update(transaction)
+            if let changes = try engine.beginChanges(.transfer, transaction, scope) { try orders.report(to: changes, engine, transaction) }
+          }
         }
       }
     }

@@ -19,6 +19,7 @@ public final class StableIDSpecification: ObjectSpecification {
         ("testAssignedIDsReplaceTheStoresOwn", { $0.testAssignedIDsReplaceTheStoresOwn }),
         ("testAnAssignedIDIsUnique", { $0.testAnAssignedIDIsUnique }),
         ("testARolledBackAssignmentHasNoEffect", { $0.testARolledBackAssignmentHasNoEffect }),
+        ("testPurgingRemovesAssignedIDsOfDeletedObjects", { $0.testPurgingRemovesAssignedIDsOfDeletedObjects }),
       ] as [(String, (StableIDSpecification) -> () throws -> Void)])
   }
 
@@ -153,5 +154,28 @@ public final class StableIDSpecification: ObjectSpecification {
         throw Failure()
       })
     XCTAssertEqual(try open.coordinator.stableIDs(of: [id]), [own])
+  }
+
+  func testPurgingRemovesAssignedIDsOfDeletedObjects() throws {
+    let open = try makeTracked()
+    let context = open.newContext()
+    let tags = try ["a", "b", "c"].map { try context.insert("Tag", ["name": $0]) }
+    let book = try context.insert("Book", ["title": "d"])
+    try context.save()
+    let (objectIDs, own) = (tags.map(\.objectID), try context.stableIDs(of: tags))
+    let foreign = (0..<3).map { _ in UUID() }
+    let assigned = [(objectIDs[0], foreign[0]), (objectIDs[1], foreign[1]), (book.objectID, foreign[2])]
+    try open.coordinator.setStableIDs(assigned.map { (objectID: $0, id: $1) }, in: open.persistentStore)
+    XCTAssertEqual(try open.coordinator.purgeStableIDs(in: open.persistentStore), 0)
+    context.delete(tags[0])
+    context.delete(tags[2])
+    try context.save()
+    XCTAssertEqual(try open.coordinator.stableIDs(of: objectIDs), [foreign[0], foreign[1], own[2]], "Deleted objects keep their IDs.")
+    XCTAssertEqual(try open.coordinator.purgeStableIDs(in: open.persistentStore), 1)
+    XCTAssertEqual(try open.coordinator.stableIDs(of: objectIDs), [own[0], foreign[1], own[2]])
+    XCTAssertEqual(try open.coordinator.stableIDs(of: [book.objectID]), [foreign[2]])
+    XCTAssertEqual(try open.coordinator.purgeStableIDs(in: open.persistentStore), 0)
+    let plain = try openStore(in: makeFolder())
+    XCTAssertThrowsError(try plain.coordinator.purgeStableIDs(in: plain.persistentStore))
   }
 }
