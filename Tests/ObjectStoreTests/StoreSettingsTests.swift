@@ -111,7 +111,12 @@ final class StoreSettingsTests: XCTestCase {
     let error = try XCTUnwrap(error(["depth": "secret"]))
     XCTAssertEqual(error.code, .invalidOption)
     XCTAssertEqual(error.optionName, "depth")
-    XCTAssertTrue(error.message.contains("Int") && error.message.contains("String"), error.message)
+    XCTAssertEqual(error.message, "The option “depth” takes an integer, not a string.")
+    XCTAssertEqual(
+      self.error(["tracksObjectIdentity": "yes"], .inMemory)?.message, "The option “tracksObjectIdentity” takes a Boolean, not a string.")
+    XCTAssertEqual(
+      self.error(["historyLevel": true], .inMemory)?.message,
+      "The option “historyLevel” takes a value of the type HistoryLevel, not a Boolean.")
     XCTAssertFalse(error.description.contains("secret"))
     let wrong: [(String, any Sendable)] = [
       ("isReadOnly", 1), ("isReadOnly", "true"), ("configuration", 1), ("migrationBackupURL", "/backup"), ("isIndented", 0),

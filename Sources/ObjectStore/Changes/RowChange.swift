@@ -86,8 +86,9 @@ public struct RowValues: Sendable {
   /// The names of the properties, in the order of the model.
   public var names: [String] { entity.slots.map(\.name) }
 
-  /// The value of an attribute in the attribute's type, or the ID of a to-one relationship's destination. Nil if it is null, cannot be
-  /// read, or is not a property of the entity. The bytes of a large value are read on each access.
+  /// The value of an attribute, or the ID of a to-one relationship's destination. Nil if it is null, cannot be read, or is not an attribute
+  /// or to-one relationship of the entity. Integers and `Float` values are `NSNumber`s, which `as?` casts to every numeric type that can
+  /// hold them; ``value(_:as:)`` returns the attribute's type. The bytes of a large value are read on each access.
   public subscript(name: String) -> (any Sendable)? {
     switch entity.property(named: name) {
     case .attribute(let slot):
@@ -100,7 +101,8 @@ public struct RowValues: Sendable {
 
   /// Returns the value of an attribute, or the ID of a to-one relationship's destination. Nil if it is null.
   ///
-  /// - Throws: ``StoreError`` if the value cannot be read; ``AttributeTransformError`` if it is of another type.
+  /// - Throws: ``StoreError`` if the value cannot be read, or if the entity has no property of the name; ``AttributeTransformError`` if the
+  ///   value is of another type.
   public func value<Value>(_ name: String, as type: Value.Type = Value.self) throws -> Value? {
     switch entity.property(named: name) {
     case .attribute(let slot):
@@ -111,7 +113,8 @@ public struct RowValues: Sendable {
       guard let destination = destination(relationship) else { return nil }
       guard let value = destination as? Value else { throw AttributeTransformError.wrongType("\(Value.self)") }
       return value
-    case .toMany, .composite, .fetched, nil: return nil
+    case .toMany, .composite, .fetched: return nil
+    case nil: throw StoreError(.unknownProperty(name, of: entity.name, known: names), operation: .observe)
     }
   }
 

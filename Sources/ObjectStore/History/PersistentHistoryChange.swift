@@ -134,7 +134,8 @@ extension PersistentHistoryChange {
     /// The names of the properties, sorted.
     public var names: [String] { values.keys.sorted() }
 
-    /// The value of a property, as a value of the attribute's type or an object ID. Nil if it is null or not recorded.
+    /// The value of a property or the ID of a destination. Nil if it is null or not recorded. Integers and `Float` values are `NSNumber`s,
+    /// which `as?` casts to every numeric type that can hold them; ``value(_:as:)`` returns the attribute's type.
     public subscript(name: String) -> (any Sendable)? {
       switch values[name] {
       case .attribute(let slot):

@@ -8,6 +8,13 @@ extension StoreError.Reason {
     return Self(.invalidRequest, "The model has no entity “\(name)”\(advice)\(advice.hasSuffix("?") ? "" : ".")", entity: name)
   }
 
+  package static func unknownProperty(_ name: String, of entity: String, known: [String]) -> Self {
+    let advice = SimilarName.advice(for: name, among: known).map { "; \($0)" } ?? ""
+    return Self(
+      .invalidRequest, "The entity “\(entity)” has no property “\(name)”\(advice)\(advice.hasSuffix("?") ? "" : ".")", entity: entity,
+      property: name)
+  }
+
   package static func unknownObservedProperty(_ name: String) -> Self {
     Self(.invalidRequest, "No entity of the model has a property “\(name)”.", property: name)
   }

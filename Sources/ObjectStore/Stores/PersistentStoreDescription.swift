@@ -85,7 +85,8 @@ public struct PersistentStoreDescription: Sendable {
   /// Whether the store keeps a history of its changes.
   ///
   /// Nil leaves the store's setting unchanged and follows later changes of it by other clients. True and false enable or disable the
-  /// history when the store is opened, in one transaction. Disabling deletes the history, and fails while a consumer is registered.
+  /// history when the store is opened, in one transaction. Disabling deletes the history, and fails while a consumer is registered. Ignored
+  /// if ``isReadOnly`` is set: the store keeps its setting.
   public var historyTracking: Bool?
   /// The level of detail of the history. Nil keeps the current level, or uses ``HistoryLevel/properties`` for a new history.
   public var historyLevel: HistoryLevel?
@@ -94,7 +95,8 @@ public struct PersistentStoreDescription: Sendable {
   /// Whether the store's objects have stable IDs (``ManagedObject/stableID``), which are the same in all stores that contain the object.
   ///
   /// Nil leaves the store's setting unchanged. True assigns stable IDs to all existing and future objects, with a few entries for the whole
-  /// store: neither opening it nor inserting objects takes longer. False removes the stable IDs.
+  /// store: neither opening it nor inserting objects takes longer. False removes the stable IDs; if it is later set to true again, all
+  /// objects have new ones. Ignored if ``isReadOnly`` is set: the store keeps its setting.
   public var tracksObjectIdentity: Bool?
   /// See ``StoreMigrationRequest/willMigrate``.
   package var willMigrate: (@Sendable (any StoreMigrationSession) throws -> Void)?
@@ -166,7 +168,7 @@ public struct StoreSetting: Sendable {
   /// Creates the setting of a key.
   public init<Value: Sendable>(_ key: StoreSettingKey<Value>) {
     name = key.name
-    typeName = "\(Value.self)"
+    typeName = Self.typeName(Value.self)
     apply = { value, description in
       guard let value = value as? Value else { return false }
       description[key] = value
@@ -177,11 +179,29 @@ public struct StoreSetting: Sendable {
   /// Creates a setting that assigns a property of a description. The property's setter may do more than store the value.
   public init<Value: Sendable>(_ name: String, _ property: any WritableKeyPath<PersistentStoreDescription, Value> & Sendable) {
     self.name = name
-    typeName = "\(Value.self)"
+    typeName = Self.typeName(Value.self)
     apply = { value, description in
       guard let value = value as? Value else { return false }
       description[keyPath: property] = value
       return true
+    }
+  }
+
+  /// Returns the name of a value's type for error messages.
+  static func typeName<Value: Sendable>(of value: Value) -> String { typeName(Value.self) }
+
+  /// Returns the name of a value type for error messages, with an article.
+  static func typeName<Value>(_ type: Value.Type) -> String {
+    switch type {
+    case is Bool.Type, is Bool?.Type: return "a Boolean"
+    case is any BinaryInteger.Type, is Int?.Type: return "an integer"
+    case is any BinaryFloatingPoint.Type, is Double?.Type, is NSNumber.Type: return "a number"
+    case is String.Type, is String?.Type: return "a string"
+    case is URL.Type, is URL?.Type: return "a URL"
+    case is any Collection.Type: return "a collection"
+    default:
+      let name = "\(type)"
+      return "a value of the type \(name.hasPrefix("Optional<") ? String(name.dropFirst(9).dropLast()) : name)"
     }
   }
 }
