@@ -26,6 +26,17 @@ final class ModelFileLintTests: XCTestCase {
       ])
   }
 
+  func testNamesOfSwiftPropertiesAreReportedWithTheNamesInFiles() throws {
+    XCTAssertEqual(
+      try findings(
+        "<entity name=\"Book\" superentity=\"Item\">",
+        "<attribute name=\"title\" attributeType=\"String\" preservesValueInHistoryOnDeletion=\"YES\"/>", "</entity>"),
+      [
+        "3:1: the entity 'Book' has 'superentity', which is not a known name; did you mean 'parentEntity'?",
+        "4:1: the attribute 'title' has 'preservesValueInHistoryOnDeletion', which is not a known name; did you mean 'preserveAfterDeletion'?",
+      ])
+  }
+
   func testUntypedAttributesAndRelationshipsWithoutInverseAreReported() throws {
     XCTAssertEqual(
       try findings(

@@ -166,8 +166,19 @@ public enum ModelFileLint {
   }
 
   private static func advice(_ name: String, _ names: [String]) -> String {
-    SimilarName.of(name, among: names).map { "; did you mean '\($0)'?" } ?? ""
+    let known = SimilarName.of(name, among: names) ?? namesInFiles[name].flatMap { names.contains($0) ? $0 : nil }
+    return known.map { "; did you mean '\($0)'?" } ?? ""
   }
+
+  /// The names in model files of properties that have another name in Swift.
+  private static let namesInFiles = [
+    "preservesValueInHistoryOnDeletion": "preserveAfterDeletion", "renamingIdentifier": "elementID", "isOptional": "optional",
+    "isTransient": "transient", "isDerived": "derived", "isOrdered": "ordered", "isToMany": "toMany",
+    "deleteRule": "deletionRule", "destination": "destinationEntity", "inverse": "inverseName", "type": "attributeType",
+    "defaultValue": "defaultValueString", "superentity": "parentEntity", "superentityName": "parentEntity",
+    "managedObjectClassName": "representedClassName", "codeGeneration": "codeGenerationType", "predicateFormat": "predicateString",
+    "valueTransformer": "valueTransformerName",
+  ]
 }
 
 /// A position in a model file.
