@@ -102,11 +102,4 @@ final class KeyAndCopyTests: XCTestCase {
     XCTAssertTrue(again.error.contains(" 0 objects inserted"), again.error)
     XCTAssertEqual(try fixture.run(["export", copy, "--stable-ids"]).output, lines)
   }
-
-  func testAnExportWithStableIDsNeedsThem() async throws {
-    let fixture = try await storeWithPackages()
-    let result = try fixture.run(["export", "test.store", "--stable-ids"])
-    XCTAssertNotEqual(result.status, 0)
-    XCTAssertTrue(result.error.contains("tracksObjectIdentity"), result.error)
-  }
 }

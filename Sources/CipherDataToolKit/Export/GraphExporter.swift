@@ -14,6 +14,11 @@ package final class GraphExporter {
   let plan: ExportPlan
   private let batchSize: Int
   private let includesStableIDs: Bool
+  /// The entity whose objects are exported; nil for all.
+  private var chosen: CompiledEntity?
+  /// The relationships with references that were left out, and the numbers of references: to objects that have no key and are not in the
+  /// file.
+  package private(set) var omitted: [(relationship: CompiledRelationship, count: Int)] = []
 
   /// Creates an exporter for a context, which must not be used elsewhere.
   ///
@@ -31,26 +36,31 @@ package final class GraphExporter {
 
   /// Writes the objects of an entity and its subentities, or of all entities.
   ///
+  /// References to objects that are not written contain the object's key, or else its stable ID. Without both, they are left out and
+  /// counted in ``omitted``. A to-many relationship is left out as a whole, because an import removes members that are not listed.
+  ///
   /// - Parameters:
   ///   - entity: The entity; `nil` for all.
   ///   - write: Receives each line, without a line terminator.
   package func export(entity: CompiledEntity?, write: (JSONValue) throws -> Void) throws {
+    chosen = entity
+    omitted = []
     if let entity {
       // Objects of a chosen entity have lines, regardless of their owners.
       try forEachBatch(of: Array(entity.subtree), ownerless: nil) { objects in
         for object in objects { try writeWhole(line(object), write) }
       }
-      return
-    }
-    for root in plan.roots {
-      try forEachBatch(of: Array(model.entities[root].subtree), ownerless: ownerPath(of: root)) { objects in
-        for object in objects { try writeWhole(line(object), write) }
+    } else {
+      for root in plan.roots {
+        try forEachBatch(of: Array(model.entities[root].subtree), ownerless: ownerPath(of: root)) { objects in
+          for object in objects { try writeWhole(line(object), write) }
+        }
       }
     }
-    for root in plan.roots {
+    for root in plan.roots where mayContain(root) {
       for number in model.entities[root].subtree where plan.links(of: model.entities[number]).contains(where: \.isDeferred) {
         try forEachBatch(of: [number], ownerless: nil) { objects in
-          for object in objects { try writeWhole(deferredLine(object), write) }
+          for object in objects where contains(object) { try writeWhole(deferredLine(object), write) }
         }
       }
     }
@@ -85,11 +95,54 @@ package final class GraphExporter {
     }
   }
 
+  // MARK: Objects of the file
+
+  /// Returns whether the file can contain objects of a root entity: as lines, or nested in their owners.
+  private func mayContain(_ root: Int) -> Bool {
+    guard let chosen else { return true }
+    var next: Int? = root
+    while let current = next, current != chosen.root { next = plan.owners[current].map { model.entities[$0.sourceEntity].root } }
+    return next != nil
+  }
+
+  /// Returns whether the file contains an object: as a line, or nested in its owner.
+  private func contains(_ object: ManagedObject) -> Bool {
+    guard let chosen else { return true }
+    var next: ManagedObject? = object
+    while let current = next, !current.compiledEntity.isKind(of: chosen) { next = owner(of: current)?.object }
+    return next != nil
+  }
+
+  /// Returns the object that an object is nested in if both are exported, and the relationship to it.
+  private func owner(of object: ManagedObject) -> (object: ManagedObject, relationship: CompiledRelationship)? {
+    guard let inverse = plan.owners[object.compiledEntity.root].flatMap({ model.inverse(of: $0) }),
+      let owner: ManagedObject = object.toOne(inverse.index)
+    else { return nil }
+    return (owner, inverse)
+  }
+
+  private func omit(_ count: Int, from relationship: CompiledRelationship) {
+    if let index = omitted.firstIndex(where: { $0.relationship.id == relationship.id }) {
+      omitted[index].count += count
+    } else {
+      omitted.append((relationship, count))
+    }
+  }
+
   // MARK: Lines
 
   /// Returns the complete line of an object.
   func line(_ object: ManagedObject) throws -> JSONValue {
-    .object([("$entity", .string(object.compiledEntity.name))] + (try members(of: object)))
+    var members = [("$entity", JSONValue.string(object.compiledEntity.name))] + (try members(of: object))
+    // The owners of a chosen entity's objects are not in the file.
+    if chosen != nil, let (owner, relationship) = owner(of: object) {
+      if let reference = try reference(to: owner, over: relationship) {
+        members.append((relationship.name, reference))
+      } else {
+        omit(1, from: relationship)
+      }
+    }
+    return .object(members)
   }
 
   /// Returns the line that adds an object's late relationships; `nil` if all are empty.
@@ -98,15 +151,15 @@ package final class GraphExporter {
     for link in plan.links(of: object.compiledEntity) where link.isDeferred {
       if let value = try value(of: link, in: object) { members.append((link.relationship.name, value)) }
     }
-    if members.isEmpty { return nil }
-    return .object([("$entity", .string(object.compiledEntity.name))] + reference(to: object) + members)
+    guard !members.isEmpty, let reference = try identification(of: object) else { return nil }
+    return .object([("$entity", .string(object.compiledEntity.name))] + reference + members)
   }
 
   private func members(of object: ManagedObject) throws -> [(String, JSONValue)] {
     let entity = object.compiledEntity
     var members: [(String, JSONValue)] = []
     if plan.namedRoots.contains(entity.root), key(of: object) == nil { members.append(("$id", name(of: object))) }
-    if includesStableIDs, let id = try object.stableID { members.append(("$stableID", .string(id.uuidString))) }
+    members += try stableIDMember(of: object) ?? []
     for slot in entity.slots {
       guard let type = slot.attributeType, !slot.isTransient else { continue }
       let value = object.slotValue(slot.index)
@@ -124,9 +177,16 @@ package final class GraphExporter {
     let relationship = link.relationship
     if !relationship.isToMany {
       guard let destination: ManagedObject = object.toOne(relationship.index) else { return nil }
-      return try nested(destination, link)
+      let value = try nested(destination, link)
+      if value == nil { omit(1, from: relationship) }
+      return value
     }
-    let members = try object.toManyArray(relationship.index, as: ManagedObject.self).map { try nested($0, link) }
+    let all = object.toManyArray(relationship.index, as: ManagedObject.self)
+    let members = try all.compactMap { try nested($0, link) }
+    if members.count < all.count {
+      omit(all.count, from: relationship)
+      return nil
+    }
     if members.isEmpty { return nil }
     if relationship.isOrdered { return .array(members) }
     // Unordered members are sorted by their serialized text.
@@ -138,8 +198,8 @@ package final class GraphExporter {
     return .array(texts.sorted { $0.0.lexicographicallyPrecedes($1.0) }.map(\.1))
   }
 
-  private func nested(_ object: ManagedObject, _ link: ExportPlan.Link) throws -> JSONValue {
-    guard link.isOwning else { return reference(to: object, over: link.relationship) }
+  private func nested(_ object: ManagedObject, _ link: ExportPlan.Link) throws -> JSONValue? {
+    guard link.isOwning else { return try reference(to: object, over: link.relationship) }
     return .object(head(of: object, link.relationship) + (try members(of: object)))
   }
 
@@ -149,21 +209,33 @@ package final class GraphExporter {
     return entity.number == relationship.destinationEntity ? [] : [("$entity", .string(entity.name))]
   }
 
-  private func reference(to object: ManagedObject, over relationship: CompiledRelationship) -> JSONValue {
-    .object(head(of: object, relationship) + reference(to: object))
+  private func reference(to object: ManagedObject, over relationship: CompiledRelationship) throws -> JSONValue? {
+    try identification(of: object).map { .object(head(of: object, relationship) + $0) }
   }
 
-  /// Returns what identifies an object: the values of its key, or its assigned identifier.
-  private func reference(to object: ManagedObject) -> [(String, JSONValue)] {
+  /// Returns what identifies an object: the values of its key, its identifier in the file, or its stable ID. Nil if it has none of them.
+  private func identification(of object: ManagedObject) throws -> [(String, JSONValue)]? {
     let entity = object.compiledEntity
-    guard let constraint = key(of: object) else { return [("$ref", name(of: object))] }
-    return constraint.slots.map { index in
+    guard let constraint = key(of: object) else {
+      return contains(object) ? [("$ref", name(of: object))] : try stableIDMember(of: object)
+    }
+    var members: [(String, JSONValue)] = []
+    for index in constraint.slots {
       let slot = entity.slots[index]
       if let relationship = slot.relationship, let destination: ManagedObject = object.toOne(index) {
-        return (slot.name, reference(to: destination, over: relationship))
+        guard let reference = try reference(to: destination, over: relationship) else { return try stableIDMember(of: object) }
+        members.append((slot.name, reference))
+      } else {
+        members.append((slot.name, ValueCoding.json(object.slotValue(index), type: slot.attributeType ?? .undefined)))
       }
-      return (slot.name, ValueCoding.json(object.slotValue(index), type: slot.attributeType ?? .undefined))
     }
+    return members
+  }
+
+  /// Returns the stable ID of an object as a member; nil if stable IDs are not exported.
+  private func stableIDMember(of object: ManagedObject) throws -> [(String, JSONValue)]? {
+    guard includesStableIDs, let id = try object.stableID else { return nil }
+    return [("$stableID", .string(id.uuidString))]
   }
 
   private func key(of object: ManagedObject) -> IdentityConstraint? {

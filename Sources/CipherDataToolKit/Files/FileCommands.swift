@@ -98,7 +98,11 @@ struct BackupCommand: AsyncParsableCommand {
 struct ExportCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "export",
-    abstract: "Write all objects as JSON lines, NOT ENCRYPTED, to standard output. `import` recreates the same graph.")
+    abstract: "Write all objects as JSON lines, NOT ENCRYPTED, to standard output. `import` recreates the same graph.",
+    discussion: """
+      With --entity, a reference to an object that is not in the output contains the values of its first uniqueness constraint, or else \
+      its stable ID. Without --stable-ids, references to objects without such a constraint are left out and reported.
+      """)
 
   @OptionGroup var store: StoreOptions
   @Option(help: "Only objects of this entity and its subentities.") var entity: String?
@@ -120,6 +124,11 @@ struct ExportCommand: AsyncParsableCommand {
         try sink.write(bytes)
       }
       try sink.flush()
+      for (relationship, count) in exporter.omitted {
+        let entity = context.persistentStoreCoordinator.compiledModel.entities[relationship.sourceEntity].name
+        let references = count == 1 ? "1 reference" : "\(count) references"
+        Tool.note("\(entity).\(relationship.name): \(references) to objects that are not exported left out; use --stable-ids to include them")
+      }
     }
   }
 }

@@ -18,8 +18,13 @@ extension GraphImporter {
   }
 
   /// Returns the managed object for an input object, with its values applied.
-  func resolve(_ object: ImportObject, implied: Implied? = nil) throws -> ManagedObject {
-    let (managed, isNew) = try locate(object, implied)
+  ///
+  /// - Parameters:
+  ///   - implied: The values from the object's position.
+  ///   - relationship: The relationship that leads to the object; nil for the object of a line.
+  func resolve(_ object: ImportObject, implied: Implied? = nil, over relationship: CompiledRelationship? = nil) throws -> ManagedObject {
+    if !usesStableIDs, object.stableID != nil { summary.ignoresStableIDs = true }
+    let (managed, isNew) = try locate(object, implied, isReference: relationship.map { !owningRelationships.contains($0.id) } ?? false)
     if let name = object.identifier {
       if named[name] != nil || (namedInBatch[name].map { $0 !== managed } ?? false) {
         throw object.error("The name is given twice.", key: "$id")
@@ -33,14 +38,22 @@ extension GraphImporter {
   // MARK: Finding one
 
   /// Finds or inserts the object.
-  private func locate(_ object: ImportObject, _ implied: Implied?) throws -> (ManagedObject, isNew: Bool) {
+  ///
+  /// - Parameter isReference: Whether an object without values must exist.
+  private func locate(_ object: ImportObject, _ implied: Implied?, isReference: Bool) throws -> (ManagedObject, isNew: Bool) {
     if let name = object.reference { return (try namedObject(name, for: object), false) }
     if let known = try identifiedObject(for: object) { return (known, false) }
+    if isReference, object.stableID != nil, object.isBare {
+      throw object.error(
+        usesStableIDs ? "The store has no object with this ID." : "The store has no stable IDs, by which the object could be found.",
+        key: "$stableID")
+    }
     let key = try identities.attributeKey(of: object) ?? relationalKey(of: object, implied)
     if let key, let known = try found[key] ?? findByRelationships(key) {
       guard known.compiledEntity.isKind(of: object.entity) else {
         throw object.error("An object with these values exists, and is of the entity \(known.compiledEntity.name).")
       }
+      recordFound(known, for: object)
       return (known, false)
     }
     if object.entity.isAbstract {
@@ -49,12 +62,20 @@ extension GraphImporter {
     let managed = try context.insertObject(entityName: object.entity.name)
     summary.inserted += 1
     if let key { found[key] = managed }
-    if usesStableIDs, let id = object.stableID { identifiedInBatch[id] = managed }
+    if usesStableIDs {
+      if let id = object.stableID { identifiedInBatch[id] = managed } else if isReference, key != nil { insertedByKey.append(managed) }
+    }
     return (managed, true)
   }
 
+  /// Records that an object was found by its values, although the input has a stable ID.
+  private func recordFound(_ managed: ManagedObject, for object: ImportObject) {
+    guard usesStableIDs, let id = object.stableID else { return }
+    foundByValues[id] = managed
+  }
+
   /// Returns the object with the stable ID that the input names, if the store has it.
-  private func identifiedObject(for object: ImportObject) throws -> ManagedObject? {
+  func identifiedObject(for object: ImportObject) throws -> ManagedObject? {
     guard usesStableIDs, let id = object.stableID, let known = try identifiedInBatch[id] ?? context.object(forStableID: id) else {
       return nil
     }
@@ -89,8 +110,8 @@ extension GraphImporter {
     for slot in constraint.slots {
       if let value = object.value(slot) {
         values[slot] = value
-      } else if let destination = object.destination(slot) {
-        values[slot] = .int(try resolve(destination).objectID.reference.rawValue)
+      } else if let (relationship, destination) = object.toOne.first(where: { $0.relationship.index == slot }), let destination {
+        values[slot] = .int(try resolve(destination, over: relationship).objectID.reference.rawValue)
       } else if let implied, implied.slot == slot {
         values[slot] = .int(implied.owner.objectID.reference.rawValue)
       }
@@ -158,10 +179,12 @@ extension GraphImporter {
       return
     }
     let implied = Implied(relationship, of: managed, in: model)
-    if let current, isAnonymous(wanted, implied) {
-      if try fingerprint(current, besides: relationship) == fingerprint(wanted, besides: relationship) { return }
+    if let current, isAnonymous(wanted, implied), try identifiedObject(for: wanted) == nil {
+      if try fingerprint(current, besides: relationship) == fingerprint(wanted, besides: relationship) {
+        return recordFound(current, for: wanted)
+      }
     }
-    let destination = try resolve(wanted, implied: implied)
+    let destination = try resolve(wanted, implied: implied, over: relationship)
     if destination === current { return }
     managed.setToOne(destination, at: relationship.index)
     if !isNew { changed.insert(managed) }
@@ -171,23 +194,26 @@ extension GraphImporter {
   private func apply(_ wanted: [ImportObject], _ relationship: CompiledRelationship, to managed: ManagedObject, isNew: Bool) throws {
     let implied = Implied(relationship, of: managed, in: model)
     if isNew {
-      for member in wanted { managed.addToToMany(try resolve(member, implied: implied), at: relationship.index) }
+      for member in wanted { managed.addToToMany(try resolve(member, implied: implied, over: relationship), at: relationship.index) }
       return
     }
     let current = managed.toManyArray(relationship.index, as: ManagedObject.self)
-    // Members without a key are compared as a whole with existing members.
+    // Members without a key or a known stable ID are compared as a whole with existing members.
+    let identified = try wanted.map { try identifiedObject(for: $0) }
     var unmatched: [[UInt8]: [ManagedObject]] = [:]
-    if wanted.contains(where: { isAnonymous($0, implied) }) {
-      for member in current.reversed() where identities.key(of: member) == nil {
+    if zip(wanted, identified).contains(where: { $1 == nil && isAnonymous($0, implied) }) {
+      let taken = Set(identified.compactMap(\.self))
+      for member in current.reversed() where identities.key(of: member) == nil && !taken.contains(member) {
         unmatched[try fingerprint(member, besides: relationship), default: []].append(member)
       }
     }
     var members: [ManagedObject] = []
-    for object in wanted {
-      if isAnonymous(object, implied), let match = unmatched[try fingerprint(object, besides: relationship)]?.popLast() {
+    for (object, known) in zip(wanted, identified) {
+      if known == nil, isAnonymous(object, implied), let match = unmatched[try fingerprint(object, besides: relationship)]?.popLast() {
+        recordFound(match, for: object)
         members.append(match)
       } else {
-        members.append(try resolve(object, implied: implied))
+        members.append(try resolve(object, implied: implied, over: relationship))
       }
     }
     let kept = Set(members)

@@ -19,6 +19,10 @@ package final class GraphImporter {
     package var updated = 0
     /// Nested objects that were replaced.
     package var deleted = 0
+    /// By entity, the objects that were found by their values and keep their stable IDs, although the input has others.
+    package var keptStableIDs: [String: Int] = [:]
+    /// Whether stable IDs of the input were ignored, because the objects of the store have none.
+    package var ignoresStableIDs = false
   }
 
   package internal(set) var summary = Summary()
@@ -41,7 +45,15 @@ package final class GraphImporter {
   var namedInBatch: [String: ManagedObject] = [:]
   /// The new objects of the batch with the stable IDs that the input assigns, if the store has stable IDs.
   var identifiedInBatch: [UUID: ManagedObject] = [:]
+  /// The objects of the batch that were found by their values, by the stable IDs that the input gives them.
+  var foundByValues: [UUID: ManagedObject] = [:]
+  /// The objects of the batch that were inserted because the input refers to their keys.
+  var insertedByKey: [ManagedObject] = []
+  /// The same objects of earlier batches. Their own lines can still assign stable IDs to them.
+  private var awaitingStableIDs: Set<ManagedObjectID> = []
   let usesStableIDs: Bool
+  /// The numbers of the relationships whose members are nested in their owners.
+  let owningRelationships: Set<Int>
   var changed: Set<ManagedObject> = []
   /// Other objects that must be retained until the batch is saved.
   var held: [ManagedObject] = []
@@ -55,6 +67,7 @@ package final class GraphImporter {
     identities = IdentityTable(model)
     plan = ExportPlan(model)
     usesStableIDs = try context.hasStableIDs
+    owningRelationships = Set(plan.owners.values.map(\.id))
     self.batchSize = batchSize
   }
 
@@ -130,8 +143,19 @@ package final class GraphImporter {
     summary.updated += changed.reduce(0) { $0 + ($1.isUpdated ? 1 : 0) }
     try context.save()
     for (name, object) in namedInBatch { named[name] = object.objectID }
-    try context.assignStableIDs(identifiedInBatch)
+    try assignStableIDs()
     releaseObjects()
+  }
+
+  /// Assigns the stable IDs of the input to new objects. Objects that existed before keep theirs.
+  private func assignStableIDs() throws {
+    awaitingStableIDs.formUnion(insertedByKey.map(\.objectID))
+    for (id, object) in foundByValues where awaitingStableIDs.remove(object.objectID) != nil { identifiedInBatch[id] = object }
+    try context.assignStableIDs(identifiedInBatch)
+    let known = try context.stableIDs(of: Array(foundByValues.values))
+    for ((id, object), known) in zip(foundByValues, known) where id != known {
+      summary.keptStableIDs[object.compiledEntity.name, default: 0] += 1
+    }
   }
 
   /// Releases all managed objects, saved or not.
@@ -139,6 +163,8 @@ package final class GraphImporter {
     found = [:]
     namedInBatch = [:]
     identifiedInBatch = [:]
+    foundByValues = [:]
+    insertedByKey = []
     changed = []
     held = []
     context.reset()
@@ -262,6 +288,10 @@ extension GraphImporter {
         held.append(managed)
         try append(managed, owner, depth: depth, to: &bytes)
       }
+      return
+    }
+    if object.isBare, let managed = try identifiedObject(for: object) {
+      try append(managed, owner, depth: depth, to: &bytes)
       return
     }
     bytes.append(5)

@@ -14,7 +14,8 @@ struct ImportCommand: AsyncParsableCommand {
     discussion: """
       JSON lines: an object a line. Its entity is named by --entity or by the key $entity; a to-one relationship is a nested object, a to-many \
       relationship an array of nested objects. Objects are found by their uniqueness constraints, and inserted if there is no \
-      constraint or no match. If the store has stable IDs, the key $stableID finds an object, or becomes the ID of the new one. Dates are ISO 8601, bytes are Base64 (or hexadecimal digits after “hex:”), decimals are strings or numbers.
+      constraint or no match. If the store has stable IDs, the key $stableID finds an object first, or becomes the ID of the new one; an object \
+      that is found by its values keeps its own ID, which is reported. A nested object with $stableID alone refers to an existing object. Dates are ISO 8601, bytes are Base64 (or hexadecimal digits after “hex:”), decimals are strings or numbers.
 
       deb822: dpkg's status file or the archive's package index (apt-cache dumpavail), into the DebianArchive model.
 
@@ -37,7 +38,7 @@ struct ImportCommand: AsyncParsableCommand {
   @Flag(help: "Skip and report invalid lines, instead of failing and importing nothing.")
   var skipBadLines = false
 
-  @Flag(name: .customLong("stable-ids"), help: "Give the store stable IDs if it has none, so that the objects keep those of the input.")
+  @Flag(name: .customLong("stable-ids"), help: "Enable the stable IDs of the store first, so that new objects have those of the input; see `stable-ids`.")
   var stableIDs = false
 
   @OptionGroup(title: "From Core Data")
@@ -80,7 +81,13 @@ struct ImportCommand: AsyncParsableCommand {
       Tool.note("… and \(outcome.skippedCount - outcome.skipped.count) more invalid lines")
     }
     let summary = outcome.summary
+    for (entity, count) in summary.keptStableIDs.sorted(by: { $0.key < $1.key }) {
+      Tool.note("\(entity): \(count) found by values, with other stable IDs than in the input; they keep their own")
+    }
+    if summary.ignoresStableIDs { Tool.note("the stable IDs of the input are ignored, because the store has none; use --stable-ids") }
     var parts = ["\(summary.records) records: \(summary.inserted) objects inserted, \(summary.updated) changed, \(summary.deleted) deleted"]
+    let keptCount = summary.keptStableIDs.values.reduce(0, +)
+    if keptCount > 0 { parts.append("\(keptCount) stable IDs not assigned") }
     if outcome.skippedCount > 0 { parts.append("\(outcome.skippedCount) bad lines skipped") }
     Tool.note(parts.joined(separator: "; "))
   }

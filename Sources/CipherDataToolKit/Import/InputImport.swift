@@ -163,6 +163,9 @@ package struct ImportObject: Sendable {
     self.line = line
   }
 
+  /// Whether the object has no values: it can only refer to an object.
+  var isBare: Bool { values.isEmpty && toOne.isEmpty && toMany.isEmpty && identifier == nil && reference == nil }
+
   /// Returns the value of a slot, if given.
   package func value(_ slot: Int) -> Slot? {
     values.first { $0.slot == slot }?.value

@@ -54,6 +54,7 @@ package struct ExitReport: Sendable, Hashable {
     case .allowKeyWork: "Give --key-work."
     case .registerTransformer: "Only the application that has it can read or write such values."
     case .enableHistory: "Enable it with “cipherdata history --enable”."
+    case .enableStableIDs: "Enable them with “cipherdata stable-ids --enable”."
     case .migrate: "Migrate it with “cipherdata migrate”."
     case .setVariable: "Write the value in its place."
     case .filterInMemory: "Name a property that is stored."

@@ -7,6 +7,7 @@ package enum Remedy: Sendable, Hashable, CaseIterable {
   case allowKeyWork
   case registerTransformer
   case enableHistory
+  case enableStableIDs
   case migrate
 
   // Conditions and orders.
@@ -34,6 +35,7 @@ package enum Remedy: Sendable, Hashable, CaseIterable {
     case .allowKeyWork: "Set keyWorkLimit."
     case .registerTransformer: "Call AttributeTransformers.register(_:forName:) before the store is opened."
     case .enableHistory: "Set its description's historyTracking, or enable it with “cipherdata history --enable”."
+    case .enableStableIDs: "Set its description's tracksObjectIdentity, or enable them with “cipherdata stable-ids --enable”."
     case .migrate: "Open it with its own model, or set the description's shouldMigrateStoreAutomatically to migrate it."
     case .setVariable: "Call withSubstitutionVariables(_:) with one before the predicate is used."
     case .filterInMemory: "Set allowsInMemoryFiltering on the request to have objects filtered by it."

@@ -31,14 +31,16 @@ package protocol IdentityStore: IncrementalStore {
 }
 
 extension PersistentStoreCoordinator {
-  /// Returns the stable IDs of objects in their order. Nil for objects of stores without stable IDs, and for objects that were never saved.
+  /// Returns the stable IDs of objects in their order. Nil for objects of stores without stable IDs, and for temporary IDs.
+  ///
+  /// - Throws: ``StoreError`` with ``StoreError/Code/noOpenStore`` if the store of an object is not open.
   package func stableIDs(of objectIDs: [ManagedObjectID]) throws -> [UUID?] {
     var found = [UUID?](repeating: nil, count: objectIDs.count)
-    for (space, positions) in Dictionary(grouping: objectIDs.indices, by: { objectIDs[$0].space }) {
+    for positions in Dictionary(grouping: objectIDs.indices, by: { objectIDs[$0].space }).values {
       let saved = positions.filter { !objectIDs[$0].isTemporaryID }
-      guard let store = persistentStores.first(where: { $0.space.number == space }),
-        let identities = store.incrementalStore as? any IdentityStore
-      else { continue }
+      guard let first = saved.first else { continue }
+      let store = try openStore(of: objectIDs[first], .findObject)
+      guard let identities = store.incrementalStore as? any IdentityStore else { continue }
       for (position, id) in zip(saved, try identities.stableIDs(of: saved.map { objectIDs[$0].reference })) { found[position] = id }
     }
     return found
@@ -86,7 +88,7 @@ extension StoreError.Reason {
     Self(.unsupported, "Stores of the type “\(type)” do not track the identity of objects.")
   }
   package static var identityOff: Self {
-    Self(.invalidRequest, "The store does not track the identity of objects: open it with tracksObjectIdentity.")
+    Self(.invalidRequest, "The objects of the store have no stable IDs.", .enableStableIDs)
   }
   package static func stableIDInUse(_ id: UUID) -> Self {
     Self(.invalidRequest, "Another object of the store has the stable ID \(id.uuidString).")
