@@ -135,7 +135,7 @@ struct NestedSave {
       if object.flags.contains(.isFault) && object.row == nil || object.flags.contains(.isInaccessible) {
         // The parent had a fault for the object before it existed.
         object.flags.subtract([.isFault, .isInaccessible])
-        object.flags.insert(.isInserted)
+        object.flags.formUnion([.isInserted, .isUnsaved])
         context.unitOfWork.recordInsertion(object)
         context.recorder?.recordInsertion(of: object)
       }

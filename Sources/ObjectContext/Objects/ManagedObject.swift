@@ -258,6 +258,10 @@ extension ManagedObject {
   ///
   /// Without a context, only attributes can be set, not relationships.
   ///
+  /// The object is an instance of the class on which the initializer is called, as in Core Data: `ManagedObject(entity:of:)` creates a plain
+  /// `ManagedObject`, even if the entity has a class of its own. ``ManagedObjectContext/insertObject(entityName:)`` creates an instance of
+  /// the entity's class, as `NSEntityDescription.insertNewObject` does.
+  ///
   /// - Parameters:
   ///   - entity: An entity of the coordinator's model.
   ///   - coordinator: The coordinator of the contexts into which the object can be inserted.

@@ -23,7 +23,7 @@ extension ManagedObjectSeed {
 
   /// Creates the seed of a new object that already has an ID.
   init(newObject objectID: ManagedObjectID, in context: ManagedObjectContext) {
-    self.init(objectID: objectID, context: Unmanaged.passUnretained(context), image: nil, flags: [.isInserted])  // the caller retains it
+    self.init(objectID: objectID, context: Unmanaged.passUnretained(context), image: nil, flags: [.isInserted, .isUnsaved])  // the caller retains it
   }
 }
 
@@ -81,6 +81,11 @@ extension ManagedObjectSeed {
   static let isObserved = ObjectFlags(rawValue: 8_388_608)
   /// Another context has deleted its row. The next save that writes the object inserts the row again.
   static let outlivesRow = ObjectFlags(rawValue: 16_777_216)
+  /// Never saved. Unlike ``isInserted``, it remains set when the object leaves its context, and is not set for an object whose saved
+  /// deletion was undone.
+  static let isUnsaved = ObjectFlags(rawValue: 33_554_432)
+  /// The context was reset while it had the object: the row may exist.
+  static let wasReset = ObjectFlags(rawValue: 67_108_864)
 
   /// Whether a save writes the row of an object again, though none of its values is changed.
   func reinsertsRow(_ row: UnsafeRawPointer?) -> Bool { contains(.outlivesRow) && row != nil }

@@ -16,6 +16,10 @@ public final class StableIDSpecification: ObjectSpecification {
         ("testStoresWithoutStableIDsReturnNil", { $0.testStoresWithoutStableIDsReturnNil }),
         ("testExistingObjectsReceiveStableIDs", { $0.testExistingObjectsReceiveStableIDs }),
         ("testADeletedObjectKeepsItsIDAndIsNotFound", { $0.testADeletedObjectKeepsItsIDAndIsNotFound }),
+        ("testADeletedObjectKeepsItsIDWhileItExists", { $0.testADeletedObjectKeepsItsIDWhileItExists }),
+        ("testAnObjectHasNoIDBeforeItsInsertionIsCommitted", { $0.testAnObjectHasNoIDBeforeItsInsertionIsCommitted }),
+        ("testAnObjectOfANestedContextHasNoIDBeforeItIsStored", { $0.testAnObjectOfANestedContextHasNoIDBeforeItIsStored }),
+        ("testObjectsOfClosedStoresThrow", { $0.testObjectsOfClosedStoresThrow }),
         ("testAssignedIDsReplaceTheStoresOwn", { $0.testAssignedIDsReplaceTheStoresOwn }),
         ("testAnAssignedIDIsUnique", { $0.testAnAssignedIDIsUnique }),
         ("testARolledBackAssignmentHasNoEffect", { $0.testARolledBackAssignmentHasNoEffect }),
@@ -110,6 +114,97 @@ public final class StableIDSpecification: ObjectSpecification {
     let next = try context.insert("Tag", ["name": "b"])
     try context.save()
     XCTAssertNotEqual(try next.stableID, id)
+  }
+
+  func testADeletedObjectKeepsItsIDWhileItExists() throws {
+    let open = try makeTracked()
+    let context = open.newContext()
+    context.undoManager = ContextUndoManager()
+    let tag = try context.insert("Tag", ["name": "a"])
+    try context.save()
+    let id = try XCTUnwrap(tag.stableID)
+    context.undoManager?.removeAllActions()
+    context.delete(tag)
+    XCTAssertEqual(try tag.stableID, id)
+    try context.save()
+    XCTAssertEqual(try tag.stableID, id)
+    try context.undo()
+    XCTAssertEqual(try tag.stableID, id, "The restored object is not saved yet.")
+    try context.save()
+    XCTAssertEqual(try tag.stableID, id)
+    XCTAssertEqual(try context.object(forStableID: id), tag)
+    try context.redo()
+    try context.save()
+    XCTAssertEqual(try tag.stableID, id)
+    XCTAssertNil(try context.object(forStableID: id))
+    let other = try context.insert("Tag", ["name": "b"])
+    try context.save()
+    let otherID = try XCTUnwrap(other.stableID)
+    XCTAssertNotEqual(otherID, id)
+    context.reset()
+    XCTAssertEqual(try other.stableID, otherID)
+  }
+
+  func testAnObjectHasNoIDBeforeItsInsertionIsCommitted() throws {
+    final class Refusal: TransactionObserver {
+      struct Refused: Error {}
+      func didChange(_ change: RowChange, in transaction: ObservedTransaction) {}
+      func willCommit(_ transaction: ObservedTransaction) throws { throw Refused() }
+      func didUndoChanges(in transaction: ObservedTransaction, keeping count: Int) {}
+      func didCommit(_ transaction: ObservedTransaction) {}
+      func didRollback(_ transaction: ObservedTransaction) {}
+    }
+    let open = try makeTracked()
+    let context = open.newContext()
+    let tags = try ["a", "b"].map { try context.insert("Tag", ["name": $0]) }
+    try context.obtainPermanentIDs(for: tags)
+    XCTAssertFalse(tags[0].objectID.isTemporaryID)
+    XCTAssertEqual(try context.stableIDs(of: tags), [nil, nil])
+    let refusal = Refusal()
+    try open.coordinator.addTransactionObserver(refusal)
+    XCTAssertThrowsError(try context.save())
+    XCTAssertEqual(try context.stableIDs(of: tags), [nil, nil])
+    open.coordinator.removeTransactionObserver(refusal)
+    context.delete(tags[1])
+    try context.save()
+    let ids = try context.stableIDs(of: tags)
+    XCTAssertNotNil(ids[0])
+    XCTAssertNil(ids[1], "The object was never saved.")
+    let discarded = try context.insert("Tag", ["name": "c"])
+    try context.obtainPermanentIDs(for: [discarded])
+    context.rollback()
+    XCTAssertNil(try discarded.stableID)
+  }
+
+  func testAnObjectOfANestedContextHasNoIDBeforeItIsStored() throws {
+    let open = try makeTracked()
+    let context = open.newContext()
+    let child = ManagedObjectContext(parent: context)
+    let grandchild = ManagedObjectContext(parent: child)
+    let tag = try grandchild.insert("Tag", ["name": "a"])
+    try grandchild.save()
+    XCTAssertNil(try tag.stableID)
+    try child.save()
+    XCTAssertNil(try tag.stableID)
+    let same = try XCTUnwrap(child.fetch(FetchRequest<ManagedObject>(entityName: "Tag")).first)
+    XCTAssertNil(try same.stableID)
+    try context.save()
+    let id = try XCTUnwrap(tag.stableID)
+    XCTAssertEqual(try same.stableID, id)
+    XCTAssertEqual(try child.object(forStableID: id), same)
+    XCTAssertEqual(try context.object(forStableID: id)?.objectID, tag.objectID)
+  }
+
+  func testObjectsOfClosedStoresThrow() throws {
+    let open = try makeTracked()
+    let context = open.newContext()
+    let tag = try context.insert("Tag", ["name": "a"])
+    try context.save()
+    let id = try XCTUnwrap(tag.stableID)
+    try open.close()
+    for read in [{ _ = try tag.stableID }, { _ = try context.stableIDs(of: [tag]) }, { _ = try context.object(forStableID: id) }] {
+      XCTAssertThrowsError(try read()) { XCTAssertEqual(($0 as? StoreError)?.code, .noOpenStore, "\($0)") }
+    }
   }
 
   func testAssignedIDsReplaceTheStoresOwn() throws {
