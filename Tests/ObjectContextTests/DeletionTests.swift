@@ -28,6 +28,30 @@ final class DeletionTests: XCTestCase {
     }
   }
 
+  func testDeletingAnObjectThatAResetRemovedIsAnError() async throws {
+    try await onEachStore { stack in
+      let context = stack.makeContext()
+      let (tag, deleted) = (try context.make("Tag", ["name": "a"]), try context.make("Tag", ["name": "b"]))
+      try context.save()
+      context.delete(deleted)
+      try context.save()
+      context.delete(deleted)
+      XCTAssertNil(context.pendingError, "the object is deleted already")
+      let new = try context.make("Tag", ["name": "c"])
+      context.reset()
+      context.delete(deleted)
+      context.delete(new)
+      XCTAssertNil(context.pendingError, "the store has no such object")
+      context.delete(tag)
+      XCTAssertEqual((context.pendingError as? StoreError)?.code, .objectNotFound)
+      XCTAssertThrowsError(try context.save()) {
+        XCTAssertEqual(($0 as? StoreError)?.operation, .delete)
+        XCTAssertEqual(($0 as? StoreError)?.objectID, tag.objectID)
+      }
+      try context.save()
+    }
+  }
+
   func testDeletedNewObjectLeavesNoTrace() async throws {
     try await onEachStore { stack in
       let context = stack.makeContext()

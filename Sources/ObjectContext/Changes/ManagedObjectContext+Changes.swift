@@ -41,10 +41,14 @@ extension ManagedObjectContext {
 
   /// Marks an object for deletion by the next save. Its delete rules are applied at the end of the event. A new object is removed from the
   /// context without being saved.
+  ///
+  /// An object of another context, or one that a reset removed from its context, is not deleted, and the next save throws.
   public func delete(_ object: ManagedObject) {
     guard object.managedObjectContext === self else {
       if object.managedObjectContext != nil {
         record(StoreError(.deletedInOtherContext(entity: object.compiledEntity.name), operation: .delete))
+      } else if let error = object.rejectedDeletion {
+        record(error)
       }
       return
     }

@@ -254,7 +254,7 @@ extension ManagedObjectContext {
     unitOfWork.removeAll()
     for object in objects {
       object.flags.subtract([.isInserted, .isUpdated, .isDeleted])
-      object.flags.insert(.isRemoved)
+      object.flags.formUnion([.isRemoved, .wasReset])
       detach(object)
     }
     registry.forgetPermanentIDs()

@@ -206,6 +206,13 @@ extension ManagedObject {
     return StoreError(.lostChange(objectID, why), operation: .setValue)
   }
 
+  /// The error of a deletion that would be lost, because the object left its context without being deleted; nil if there is nothing to
+  /// delete.
+  final var rejectedDeletion: StoreError? {
+    if flags.contains(.isUnsaved) || flags.contains(.isRemoved) && !flags.contains(.wasReset) { return nil }
+    return StoreError(.lostChange(objectID, .inNoContext), operation: .delete)
+  }
+
   /// Records an error in the object's context, or in the one that it has left. The next save throws it.
   final func reportError(_ error: any Error) {
     if let context = managedObjectContext { return context.record(error) }
