@@ -7,8 +7,8 @@ final class PublishingRuleTests: XCTestCase {
   private static let writers: [String: String] = [
     "Sources/ObjectStore/Execution/PersistentStoreCoordinator+Requests.swift": "publish",
     "Sources/ObjectStore/Changes/PersistentStore+Publishing.swift": "notify",
-    "Sources/ObjectStore/Batch/PersistentStoreCoordinator+Batch.swift": "publish",
-    "Sources/ObjectStore/Batch/BatchInsertQueue.swift": "publishes",
+    "Sources/ObjectStore/Batch/PersistentStoreCoordinator+Batch.swift": "finishBatch",
+    "Sources/ObjectStore/Batch/BatchInsertQueue.swift": "finishBatch",
   ]
   /// Files that fill a store before a coordinator has it, and the file through which the others write.
   private static let exempt: Set<String> = [

@@ -220,7 +220,7 @@ final class ChangeSetTests: XCTestCase {
             "\(model.entities[model.relationships[$0].sourceEntity].name).\(model.relationships[$0].name)"
           })
       }
-      let rows = (0...BatchLinks.maximumRowCount).map { ["title": "\($0)", "author": ada.objectID] as [String: Any] }
+      let rows = (0...PublishedChanges.maximumLinkedCount).map { ["title": "\($0)", "author": ada.objectID] as [String: Any] }
       let owned = try self.changes(stack) { try context.execute(BatchInsertRequest(entityName: "Book", objects: rows)) }
       XCTAssertEqual(unlisted(owned), ["Author.books"])
       let plain = try self.changes(stack) {

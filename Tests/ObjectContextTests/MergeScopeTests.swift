@@ -238,7 +238,7 @@ final class MergeScopeTests: XCTestCase {
       let library = try Library(stack)
       let book = try XCTUnwrap(library.own[5].books.first)
       XCTAssertEqual(book.tags, [])
-      let (few, many) = (2 * Self.authorCount, BatchLinks.maximumRowCount + 1)
+      let (few, many) = (2 * Self.authorCount, PublishedChanges.maximumLinkedCount + 1)
       try library.saver.execute(
         BatchInsertRequest(
           entityName: "Book", objects: (0..<many).map { ["title": "many \($0)", "author": library.theirs[3].objectID] }))

@@ -31,7 +31,7 @@ struct DetachedStore: Sendable {
   func insert<Rows: AsyncSequence & Sendable>(
     _ rows: Rows, of entity: CompiledEntity, onConflict: BatchConflictPolicy, committing: BatchCommit, resultType: BatchResultType,
     committed: @escaping @Sendable (ChangeSet) -> Void
-  ) async throws -> BatchOutcome where Rows.Element == [String: any Sendable] {
+  ) async throws -> BatchResult where Rows.Element == [String: any Sendable] {
     try await coordinator.insert(
       rows, of: entity, into: store, scope: scope, onConflict: onConflict, committing: committing, resultType: resultType,
       committed: committed)

@@ -336,21 +336,21 @@ package final class RowSource {
   /// Inserts the rows of a batch into the first store that holds the entity.
   ///
   /// - Parameter done: Called with the outcome.
-  func execute(_ request: BatchInsertRequest, entityName: String, done: (BatchOutcome) -> Void) throws {
+  func execute(_ request: BatchInsertRequest, entityName: String, done: (BatchResult, [ChangeSet]) -> Void) throws {
     try StoreError.inTask { try coordinator.execute(request, entityName: entityName, scope: { scope(for: $0) }, done: done) }
   }
 
   /// Runs a batch update in each store that holds the entity.
   ///
   /// - Parameter done: Called with the outcome of each store, even if a later store fails.
-  func execute(_ request: BatchUpdateRequest, done: (BatchOutcome) -> Void) throws {
+  func execute(_ request: BatchUpdateRequest, done: (BatchResult, [ChangeSet]) -> Void) throws {
     try StoreError.inTask { try coordinator.execute(request, scope: { scope(for: $0) }, done: done) }
   }
 
   /// Runs a batch deletion in each store that holds affected objects.
   ///
   /// - Parameter done: Called with the outcome of each store, even if a later store fails.
-  func execute(_ request: BatchDeleteRequest, done: (BatchOutcome) -> Void) throws {
+  func execute(_ request: BatchDeleteRequest, done: (BatchResult, [ChangeSet]) -> Void) throws {
     try StoreError.inTask { try coordinator.execute(request, scope: { scope(for: $0) }, done: done) }
   }
 

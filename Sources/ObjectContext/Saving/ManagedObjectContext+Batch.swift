@@ -55,7 +55,7 @@ extension ManagedObjectContext {
     let target = rowSource.detached(forWritingTo: store)
     return try await target.insert(rows, of: entity, onConflict: onConflict, committing: committing, resultType: resultType) { changes in
       committed.withLock { $0.append(changes) }
-    }.result
+    }
   }
 
   private func entityName(of request: BatchInsertRequest) throws -> String {
@@ -67,10 +67,10 @@ extension ManagedObjectContext {
   }
 
   /// Executes a request and merges the changes that were written, even if it fails later.
-  private func finish(_ body: ((BatchOutcome) -> Void) throws -> Void) throws -> BatchResult {
-    var outcome: BatchOutcome?
+  private func finish(_ body: ((BatchResult, [ChangeSet]) -> Void) throws -> Void) throws -> BatchResult {
+    var outcome: (result: BatchResult, changes: [ChangeSet])?
     defer { for changes in outcome?.changes ?? [] { mergeChanges(from: changes) } }
-    try body { outcome = $0 }
+    try body { outcome = ($0, $1) }
     guard let outcome else { throw unexpectedResult() }
     return outcome.result
   }

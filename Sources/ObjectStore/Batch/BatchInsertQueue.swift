@@ -159,48 +159,41 @@ final class BatchChunkWriter: Sendable {
   private let model: CompiledModel
   private let store: PersistentStore
   private let scope: RequestScope
-  private let resultType: BatchResultType
   private let publishes: Bool
   private let merges: Bool
-  /// The to-one relationships whose inverse is to-many.
-  private let relationships: [CompiledRelationship]
+  private let operation: PublishedChanges.Operation
+  /// The consumer of the changes, or nil if nothing needs them.
+  private let consumer: PublishedChanges?
 
   private struct State {
-    var changes = BatchChanges()
-    /// The number of changes that were published.
-    var reported = (inserted: 0, updated: 0, refreshed: 0)
-    /// The slots given by any row since the last publication.
-    var given = SlotMask()
-    /// The links changed since the last publication, or nil if they are unknown or too many.
-    var links: LinkCollector?
+    var result: BatchResult
+    var historyPosition: HistoryPosition?
     var changeSets: [ChangeSet] = []
-    /// The relationship destinations that are known to exist.
+    /// Relationship destinations that are known to exist.
     var known: Set<ObjectReference> = []
-
-    /// Collects the links of a chunk. The rows themselves, which may be large, are not retained.
-    mutating func record(_ written: BatchLinks) {
-      let count = changes.inserted.count - reported.inserted + changes.updated.count - reported.updated
-      if count > BatchLinks.maximumRowCount || links?.add(written) != true || links?.unlisted.isEmpty != true { links = nil }
-    }
   }
   private let state: Mutex<State>
+  /// The maximum number of destinations that are remembered.
+  private static let maximumKnownCount = 100_000
 
   /// - Parameters:
   ///   - publishes: Whether the coordinator publishes the changes.
   ///   - merges: Whether the caller merges the changes into its objects.
   init(
-    entity: CompiledEntity, model: CompiledModel, store: PersistentStore, scope: RequestScope, resultType: BatchResultType, publishes: Bool,
-    merges: Bool
+    entity: CompiledEntity, model: CompiledModel, store: PersistentStore, scope: RequestScope, onConflict: BatchConflictPolicy,
+    resultType: BatchResultType, publishes: Bool, merges: Bool
   ) {
     self.entity = entity
     self.model = model
     self.store = store
-    self.scope = scope
-    self.resultType = resultType
     self.publishes = publishes
     self.merges = merges
-    relationships = entity.slots.compactMap(\.relationship).filter { model.inverse(of: $0)?.isToMany ?? false }
-    state = Mutex(State(links: LinkCollector(model)))
+    operation = .insertion(merges: onConflict.merges)
+    consumer = store.makeConsumer(operation, resultType, publishes: publishes, merges: merges)
+    var consumed = scope
+    consumed.consumers = consumer.map { [$0] } ?? []
+    self.scope = consumed
+    state = Mutex(State(result: BatchResult(.insertion, resultType)))
   }
 
   /// Assigns keys to the rows of a chunk and writes them. The caller must hold the store's lock until it has called ``finish()``.
@@ -224,14 +217,8 @@ final class BatchChunkWriter: Sendable {
           chunk.rows = try request.withLocalValues(model, now: Date().timeIntervalSinceReferenceDate).inserted
         }
         let written = try store.executeObserved(batch: .batchInsert(chunk), in: scope)
-        state.changes.inserted += written.inserted
-        state.changes.updated += written.updated
-        state.changes.refreshed += written.refreshed
-        if !relationships.isEmpty {
-          for given in chunk.given { state.given.formUnion(given) }
-          state.record(written.links)
-        }
-        store.cache.remove(written.updated + written.refreshed)
+        state.result.add(written)
+        state.historyPosition = written.historyPosition ?? state.historyPosition
       } catch let error as StoreError where error.code == .constraintConflict {
         throw Self.naming(error, chunk)
       }
@@ -243,40 +230,29 @@ final class BatchChunkWriter: Sendable {
   /// - Returns: The changes that the caller merges, or nil if there are none or the caller does not merge.
   @discardableResult
   func finish() -> ChangeSet? {
-    let (changes, given) = state.withLock { state in
-      let (all, reported) = (state.changes, state.reported)
-      defer {
-        state.reported = (all.inserted.count, all.updated.count, all.refreshed.count)
-        state.given = SlotMask()
-        state.links = LinkCollector(model)
-      }
-      var changes = BatchChanges(
-        inserted: Array(all.inserted[reported.inserted...]), updated: Array(all.updated[reported.updated...]),
-        refreshed: Array(all.refreshed[reported.refreshed...]))
-      if let links = state.links { changes.links = .listed(links.changes) }
-      return (changes.once, state.given)
+    state.withLock { state in
+      if let consumer { state.result.addObjects(of: consumer.takeResults(), in: store) }
+      let changes = store.finishBatch(
+        operation, consumer, publishes: publishes, merges: merges, scope: scope, historyPosition: state.historyPosition)
+      if let changes { state.changeSets.append(changes) }
+      return changes
     }
-    var outcome = BatchOutcome(result: BatchResult(.insertion, resultType))
-    outcome.add(changes, of: store, publishes: publishes, merges: merges) {
-      // The previous values of updated rows have not been read, so their changed slots are unknown.
-      ChangeSet(
-        changes, updatedSlots: nil, setting: relationships.filter { given.contains($0.index) }, of: store, scope: scope)
-    }
-    state.withLock { $0.changeSets += outcome.changes }
-    return outcome.changes.first
   }
 
-  var outcome: BatchOutcome {
+  /// The result, and the changes that the caller merges.
+  var outcome: (BatchResult, [ChangeSet]) {
     state.withLock { state in
-      var outcome = BatchOutcome(result: BatchResult(.insertion, resultType), changes: state.changeSets)
-      outcome.result.add(state.changes.once, of: store)
-      return outcome
+      var result = state.result
+      // A row that was updated by several chunks counts once.
+      if let consumer, operation.mergesRows { result.updatedCount = consumer.updatedCount }
+      return (result, state.changeSets)
     }
   }
 
   /// Checks that all relationship destinations of a chunk exist.
   private func checkDestinations(of chunk: BatchInsertion, known: inout Set<ObjectReference>) throws {
     let slots = entity.slots.filter { $0.relationship != nil }.map(\.index)
+    if known.count > Self.maximumKnownCount { known.removeAll(keepingCapacity: true) }
     var asked: [ObjectReference] = []
     for (row, given) in zip(chunk.rows, chunk.given) {
       for slot in slots where given.contains(slot) && !row.isNull(slot) {
@@ -310,16 +286,6 @@ final class BatchChunkWriter: Sendable {
   }
 }
 
-extension BatchChanges {
-  fileprivate var once: BatchChanges {
-    if updated.isEmpty, refreshed.isEmpty { return self }
-    var (changes, seen) = (self, Set(inserted))
-    changes.updated = updated.filter { seen.insert($0).inserted }
-    changes.refreshed = refreshed.filter { seen.insert($0).inserted }
-    return changes
-  }
-}
-
 // MARK: - Executing batch inserts
 
 extension PersistentStoreCoordinator {
@@ -339,12 +305,13 @@ extension PersistentStoreCoordinator {
 
   /// Runs a batch insert in the first store that contains the entity. Several chunks are written in one transaction.
   package func execute(
-    _ request: BatchInsertRequest, entityName: String, scope: (PersistentStore) -> RequestScope, done: (BatchOutcome) -> Void
+    _ request: BatchInsertRequest, entityName: String, scope: (PersistentStore) -> RequestScope,
+    done: (BatchResult, [ChangeSet]) -> Void
   ) throws {
     let (entity, store) = try storeForInsertion(of: entityName, affectedStores: request.affectedStores)
     let writer = BatchChunkWriter(
-      entity: entity, model: compiledModel, store: store, scope: scope(store), resultType: request.resultType,
-      publishes: request.publishesChanges, merges: request.mergesChanges)
+      entity: entity, model: compiledModel, store: store, scope: scope(store), onConflict: request.onConflict,
+      resultType: request.resultType, publishes: request.publishesChanges, merges: request.mergesChanges)
     let builder = BatchRowBuilder(entity: entity, model: compiledModel, space: store.space)
     let source = request.makeSource()
     /// Reads rows until the chunk is full. Returns false if there are no more rows.
@@ -368,7 +335,8 @@ extension PersistentStoreCoordinator {
       try write()
       writer.finish()
     }
-    done(writer.outcome)
+    let (result, changes) = writer.outcome
+    done(result, changes)
   }
 
   /// Inserts the rows of an asynchronous sequence into a store, outside the caller's isolation.
@@ -377,9 +345,10 @@ extension PersistentStoreCoordinator {
   package func insert<Rows: AsyncSequence & Sendable>(
     _ rows: Rows, of entity: CompiledEntity, into store: PersistentStore, scope: RequestScope, onConflict: BatchConflictPolicy,
     committing: BatchCommit, resultType: BatchResultType, committed: @escaping @Sendable (ChangeSet) -> Void
-  ) async throws -> BatchOutcome where Rows.Element == [String: any Sendable] {
+  ) async throws -> BatchResult where Rows.Element == [String: any Sendable] {
     let writer = BatchChunkWriter(
-      entity: entity, model: compiledModel, store: store, scope: scope, resultType: resultType, publishes: true, merges: true)
+      entity: entity, model: compiledModel, store: store, scope: scope, onConflict: onConflict, resultType: resultType, publishes: true,
+      merges: true)
     let builder = BatchRowBuilder(entity: entity, model: compiledModel, space: store.space)
     let insertQueue = BatchInsertQueue(store: store, writer: writer, committing: committing, committed: committed)
     do {
@@ -399,6 +368,6 @@ extension PersistentStoreCoordinator {
       throw error
     }
     try await StoreError.inTask { try await insertQueue.finish() }
-    return writer.outcome
+    return writer.outcome.0
   }
 }

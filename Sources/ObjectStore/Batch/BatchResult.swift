@@ -53,11 +53,15 @@ public struct BatchResult: Sendable {
     }
   }
 
-  mutating func add(_ changes: BatchChanges, of store: PersistentStore) {
-    insertedCount += changes.inserted.count
-    updatedCount += changes.updated.count
-    deletedCount += changes.deleted.count
-    guard resultType == .objectIDs else { return }
+  /// Adds the counts of a request to a store.
+  mutating func add(_ changes: BatchChanges) {
+    insertedCount += changes.counts?.inserted ?? changes.inserted.count
+    updatedCount += changes.counts?.updated ?? changes.updated.count
+    deletedCount += changes.counts?.deleted ?? changes.deleted.count
+  }
+
+  /// Adds the IDs of the objects that were affected in a store.
+  mutating func addObjects(of changes: BatchChanges, in store: PersistentStore) {
     insertedObjectIDs += store.objectIDs(of: changes.inserted)
     updatedObjectIDs += store.objectIDs(of: changes.updated)
     deletedObjectIDs += store.objectIDs(of: changes.deleted)

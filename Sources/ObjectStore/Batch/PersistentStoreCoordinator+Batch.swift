@@ -2,33 +2,6 @@ import Foundation
 import ObjectModel
 import ObjectQuery
 
-/// The outcome of a batch request for its caller.
-package struct BatchOutcome: Sendable {
-  package var result: BatchResult
-  /// The changes that the caller merges into its objects, one change set a store.
-  package var changes: [ChangeSet] = []
-
-  /// Adds the changes in a store, and publishes them.
-  ///
-  /// - Parameters:
-  ///   - merges: Whether the caller merges the changes.
-  ///   - makeChangeSet: Called at most once, if the change set is needed.
-  mutating func add(
-    _ changes: BatchChanges, of store: PersistentStore, publishes: Bool, merges: Bool, _ makeChangeSet: () -> ChangeSet
-  ) {
-    result.add(changes, of: store)
-    var made = merges ? makeChangeSet() : nil
-    if publishes {
-      store.publish {
-        let changeSet = made ?? makeChangeSet()
-        made = changeSet
-        return changeSet
-      }
-    }
-    if merges, let made, !made.isEmpty { self.changes.append(made) }
-  }
-}
-
 extension PersistentStore {
   func objectIDs(of references: [ObjectReference]) -> [ManagedObjectID] {
     references.map(space.objectID)
@@ -38,26 +11,30 @@ extension PersistentStore {
 extension PersistentStoreCoordinator {
   /// Runs a batch update in each store that contains the entity, in a transaction for each store.
   ///
-  /// - Parameter done: Receives the outcome for the stores that succeeded, even if a later store fails.
-  package func execute(_ request: BatchUpdateRequest, scope: (PersistentStore) -> RequestScope, done: (BatchOutcome) -> Void) throws {
+  /// - Parameter done: Receives the result and the changes that the caller merges, for the stores that succeeded, even if a later store
+  ///   fails.
+  package func execute(
+    _ request: BatchUpdateRequest, scope: (PersistentStore) -> RequestScope, done: (BatchResult, [ChangeSet]) -> Void
+  ) throws {
     let stores = try stores(holding: request.entityName, affectedStores: request.affectedStores, operation: .batchUpdate)
-    var outcome = BatchOutcome(result: BatchResult(.update, request.resultType))
-    defer { done(outcome) }
-    let (slots, relationships) = assigned(by: request)
+    let operation = PublishedChanges.Operation.update(setsRelationships: request.setsRelationships(in: compiledModel))
+    var result = BatchResult(.update, request.resultType)
+    var changes: [ChangeSet] = []
+    defer { done(result, changes) }
     for store in stores {
-      let scope = scope(store)
-      try execute(.batchUpdate(request), in: store, scope: scope) { changes in
-        outcome.add(changes, of: store, publishes: request.publishesChanges, merges: request.mergesChanges) {
-          ChangeSet(changes, updatedSlots: slots, setting: relationships, of: store, scope: scope)
-        }
-      }
+      try execute(
+        .batchUpdate(request), operation, in: store, scope: scope(store), publishes: request.publishesChanges,
+        merges: request.mergesChanges, &result, &changes)
     }
   }
 
   /// Runs a batch delete in each store concerned, in a transaction for each store.
   ///
-  /// - Parameter done: Receives the outcome for the stores that succeeded, even if a later store fails.
-  package func execute(_ request: BatchDeleteRequest, scope: (PersistentStore) -> RequestScope, done: (BatchOutcome) -> Void) throws {
+  /// - Parameter done: Receives the result and the changes that the caller merges, for the stores that succeeded, even if a later store
+  ///   fails.
+  package func execute(
+    _ request: BatchDeleteRequest, scope: (PersistentStore) -> RequestScope, done: (BatchResult, [ChangeSet]) -> Void
+  ) throws {
     let stores: [PersistentStore]
     if let fetch = request.fetch {
       try fetch.checkNumbers()
@@ -68,41 +45,14 @@ extension PersistentStoreCoordinator {
     } else {
       stores = try self.stores(of: request)
     }
-    var outcome = BatchOutcome(result: BatchResult(.deletion, request.resultType))
-    defer { done(outcome) }
+    var result = BatchResult(.deletion, request.resultType)
+    var changes: [ChangeSet] = []
+    defer { done(result, changes) }
     for store in stores {
-      let scope = scope(store)
-      try execute(.batchDelete(request), in: store, scope: scope) { changes in
-        outcome.add(changes, of: store, publishes: request.publishesChanges, merges: request.mergesChanges) {
-          ChangeSet(changes, updatedSlots: nil, of: store, scope: scope)
-        }
-      }
+      try execute(
+        .batchDelete(request), .deletion, in: store, scope: scope(store), publishes: request.publishesChanges,
+        merges: request.mergesChanges, &result, &changes)
     }
-  }
-
-  /// Returns the slots and relationships that a batch update sets. The slots are nil if other slots change too: setting a one-to-one
-  /// relationship nullifies it in the previous partners.
-  private func assigned(by request: BatchUpdateRequest) -> (slots: SlotMask?, relationships: [CompiledRelationship]) {
-    guard let entity = compiledModel.entity(named: request.entityName) else { return (nil, []) }
-    var slots: SlotMask? = SlotMask()
-    var relationships: [CompiledRelationship] = []
-    for name in request.propertiesToUpdate.keys {
-      switch entity.property(named: name) {
-      case .attribute(let slot):
-        slots?.insert(slot.index)
-        // The first value of a composite also sets its default values.
-        for composite in entity.composites where composite.slots.contains(slot.index) {
-          for part in composite.slotsWithDefaults { slots?.insert(part) }
-        }
-      case .composite(let composite): for slot in composite.slots { slots?.insert(slot) }
-      case .toOne(let relationship):
-        relationships.append(relationship)
-        slots?.insert(relationship.index)
-        if let inverse = compiledModel.inverse(of: relationship), !inverse.isToMany { slots = nil }
-      case .toMany, .fetched, nil: slots = nil
-      }
-    }
-    return (slots, relationships)
   }
 
   private func stores(of request: BatchDeleteRequest) throws -> [PersistentStore] {
@@ -139,17 +89,22 @@ extension PersistentStoreCoordinator {
     return entity
   }
 
-  /// Runs a batch request in one store and removes the changed rows from the row cache.
-  ///
-  /// - Parameter done: Receives the changes while the store's lock is held.
+  /// Runs a batch request in one store, updates the row cache, and publishes the changes.
   private func execute(
-    _ request: PersistentStoreRequest, in store: PersistentStore, scope: RequestScope, done: (BatchChanges) -> Void
+    _ request: PersistentStoreRequest, _ operation: PublishedChanges.Operation, in store: PersistentStore, scope: RequestScope,
+    publishes: Bool, merges: Bool, _ result: inout BatchResult, _ changes: inout [ChangeSet]
   ) throws {
     store.saving.lock()
     defer { store.saving.unlock() }
     try scope.cancellation?.check(.batchRequest)
-    let changes = try store.executeObserved(batch: request, in: scope)
-    store.cache.remove([changes.updated, changes.deleted, changes.refreshed].joined())
-    done(changes)
+    let consumer = store.makeConsumer(operation, result.resultType, publishes: publishes, merges: merges)
+    var consumed = scope
+    consumed.consumers = consumer.map { [$0] } ?? []
+    let written = try store.executeObserved(batch: request, in: consumed)
+    result.add(written)
+    if let consumer { result.addObjects(of: consumer.takeResults(), in: store) }
+    let published = store.finishBatch(
+      operation, consumer, publishes: publishes, merges: merges, scope: scope, historyPosition: written.historyPosition)
+    if let published { changes.append(published) }
   }
 }

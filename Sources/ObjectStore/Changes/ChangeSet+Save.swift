@@ -8,9 +8,12 @@ struct LinkCollector {
   private var toOnes: [[CompiledRelationship]?]
   private(set) var reordered: [RelationshipOwner] = []
   var unlisted: Set<Int> = []
+  /// The relationships that were passed to ``addUnlisted(_:)``.
+  private var isUnlisted: [Bool]
 
   init(_ model: CompiledModel) {
     self.model = model
+    isUnlisted = Array(repeating: false, count: model.relationships.count)
     byRelationship = model.relationships.map { LinkChanges(relationshipID: $0.id) }
     toOnes = Array(repeating: nil, count: model.entities.count)
   }
@@ -39,23 +42,24 @@ struct LinkCollector {
   }
 
   mutating func add(_ update: SaveChangesRequest.Update) {
-    let reference = update.row.reference
-    for relationship in toOnes(of: reference.entity) where update.changedSlots.contains(relationship.index) {
-      let destination = update.row.reference(relationship.index)
-      let previous = update.previousRow?.reference(relationship.index)
-      if previous == destination { continue }
-      add(reference, destination, to: relationship.id)
-      if let previous { remove(reference, previous, from: relationship.id) } else { addUnlisted(relationship) }
+    add(update.row.reference, update.changedSlots, old: update.previousRow, new: update.row)
+  }
+
+  /// Adds the links of an updated row. Without the old or the new row, the members of a changed relationship are unknown.
+  mutating func add(_ reference: ObjectReference, _ slots: SlotMask, old: RowImage?, new: RowImage?) {
+    for relationship in toOnes(of: reference.entity) where slots.contains(relationship.index) {
+      let destination = new?.reference(relationship.index)
+      let previous = old?.reference(relationship.index)
+      if let destination, previous == destination { continue }
+      if let destination { add(reference, destination, to: relationship.id) }
+      if let previous { remove(reference, previous, from: relationship.id) }
+      if destination == nil || previous == nil { addUnlisted(relationship) }
     }
   }
 
-  mutating func add(deleted: SaveChangesRequest.VersionedReference) {
-    for relationship in toOnes(of: deleted.reference.entity) {
-      if let previous = deleted.previousRow {
-        remove(deleted.reference, previous.reference(relationship.index), from: relationship.id)
-      } else {
-        addUnlisted(relationship)
-      }
+  mutating func add(deleted reference: ObjectReference, _ row: RowImage?) {
+    for relationship in toOnes(of: reference.entity) {
+      if let row { remove(reference, row.reference(relationship.index), from: relationship.id) } else { addUnlisted(relationship) }
     }
   }
 
@@ -71,29 +75,24 @@ struct LinkCollector {
     if change.order != nil { reordered.append(RelationshipOwner(object: change.source, relationshipID: change.relationshipID)) }
   }
 
-  /// Adds the links that a batch request has changed.
-  ///
-  /// - Returns: False if the store does not report them or there are too many.
-  mutating func add(_ links: BatchLinks) -> Bool {
-    switch links {
-    case .unknown: return false
-    case .listed(let changes):
-      for change in changes {
-        byRelationship[change.relationshipID].added += change.added
-        byRelationship[change.relationshipID].removed += change.removed
-      }
-    case .ofSave(let request):
-      guard request.inserted.count + request.updated.count + request.deleted.count <= BatchLinks.maximumRowCount else { return false }
-      for row in request.inserted { add(row) }
-      for update in request.updated { add(update) }
-      for deleted in request.deleted { add(deleted: deleted) }
-      for change in request.relationshipChanges { add(change) }
+  /// Replaces the links by the relationships that they belong to.
+  mutating func makeUnlisted() {
+    for change in changes {
+      addUnlisted(model.relationships[change.relationshipID])
+      byRelationship[change.relationshipID] = LinkChanges(relationshipID: change.relationshipID)
     }
-    return true
+  }
+
+  /// Records that links of an object's to-one relationships have changed, without listing them.
+  ///
+  /// - Parameter isSet: Returns whether the object has a destination in a slot.
+  mutating func addUnlisted(of entity: Int, where isSet: (_ slot: Int) -> Bool) {
+    for relationship in toOnes(of: entity) where !isUnlisted[relationship.id] && isSet(relationship.index) { addUnlisted(relationship) }
   }
 
   /// Records that links of a relationship have changed for unknown objects.
   mutating func addUnlisted(_ relationship: CompiledRelationship) {
+    isUnlisted[relationship.id] = true
     if relationship.isToMany { unlisted.insert(relationship.id) }
     if let inverse = model.inverse(of: relationship), inverse.isToMany { unlisted.insert(inverse.id) }
   }
@@ -111,46 +110,34 @@ extension ChangeSet {
   /// Creates the change set of a save.
   package init(_ request: SaveChangesRequest, _ outcome: SaveOutcome, of store: PersistentStore, scope: RequestScope) {
     let model = store.model
-    let changes = BatchChanges(allOf: request, outcome)
     var links = LinkCollector(model)
     for row in request.inserted { links.add(row) }
+    var updated: [ObjectReference] = []
+    updated.reserveCapacity(request.updated.count)
     var slots = ChangedSlots()
     for update in request.updated {
+      updated.append(update.row.reference)
       links.add(update)
       var changed = update.changedSlots
       if !outcome.isEmpty { changed.formUnion(model.entities[update.row.entityNumber].derivedSlots) }
       slots.append(changed)
     }
-    for deleted in request.deleted { links.add(deleted: deleted) }
+    for deleted in request.deleted { links.add(deleted: deleted.reference, deleted.previousRow) }
     for change in request.relationshipChanges { links.add(change) }
-    // Objects of which only relationships outside their rows were changed.
-    for reference in changes.updated.dropFirst(request.updated.count) {
-      slots.append(outcome.isEmpty ? SlotMask() : model.entities[reference.entity].derivedSlots)
-    }
-    self.init(changes, of: store, scope: scope, updatedSlots: slots, links: links)
-  }
-
-  /// Creates the change set of a batch request.
-  ///
-  /// - Parameters:
-  ///   - updatedSlots: The changed slots of all updated objects, or nil if any slot may have changed.
-  ///   - relationships: The relationships that were set. If the store does not report links, they may have changed for any object.
-  package init(
-    _ changes: BatchChanges, updatedSlots: SlotMask?, setting relationships: [CompiledRelationship] = [], of store: PersistentStore,
-    scope: RequestScope
-  ) {
-    var links = LinkCollector(store.model)
-    if !links.add(changes.links) {
-      for relationship in relationships { links.addUnlisted(relationship) }
-      var last = -1
-      for reference in changes.deleted where reference.entity != last {
-        last = reference.entity
-        links.addUnlistedLinks(toObjectsOf: last)
+    let inserted = request.inserted.references
+    var refreshed: [ObjectReference] = []
+    if !request.relationshipChanges.isEmpty || !outcome.isEmpty {
+      var known = Set(inserted).union(updated)
+      // Objects of which only relationships outside their rows were changed.
+      for change in request.relationshipChanges where known.insert(change.source).inserted {
+        updated.append(change.source)
+        slots.append(outcome.isEmpty ? SlotMask() : model.entities[change.source.entity].derivedSlots)
       }
+      refreshed = (outcome.refreshed.references + outcome.outdated).filter { known.insert($0).inserted }
     }
-    var slots = ChangedSlots()
-    slots.append(updatedSlots, count: changes.updated.count)
-    self.init(changes, of: store, scope: scope, updatedSlots: slots, links: links)
+    self.init(
+      of: store, scope: scope, inserted: inserted, updated: updated, updatedSlots: slots, deleted: request.deleted.map(\.reference),
+      refreshed: refreshed, links: links, historyPosition: outcome.historyPosition)
   }
 }
 

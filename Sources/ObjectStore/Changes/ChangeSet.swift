@@ -2,6 +2,9 @@ public import ObjectModel
 
 /// The changes of a save or a batch request in a store, as a `Sendable` value.
 ///
+/// Of a batch request that changes more than 100,000 objects, nothing is listed, so that its memory does not depend on their number. A
+/// context that merges the change set then reads all its objects again on demand.
+///
 /// ```swift
 /// for await changes in container.persistentStoreCoordinator.changes() {
 ///   print(changes.updated)
@@ -45,20 +48,22 @@ public struct ChangeSet: Sendable {
 
   /// Creates the change set of a write to a store.
   init(
-    _ changes: BatchChanges, of store: PersistentStore, scope: RequestScope, updatedSlots: ChangedSlots, links: LinkCollector
+    of store: PersistentStore, scope: RequestScope, inserted: [ObjectReference], updated: [ObjectReference], updatedSlots: ChangedSlots,
+    deleted: [ObjectReference], refreshed: [ObjectReference], links: LinkCollector?,
+    historyPosition: HistoryPosition?
   ) {
     storeIdentifier = store.identifier
-    inserted = store.objectIDs(of: changes.inserted)
-    updated = store.objectIDs(of: changes.updated)
-    deleted = store.objectIDs(of: changes.deleted)
-    refreshed = store.objectIDs(of: changes.refreshed)
+    self.inserted = store.objectIDs(of: inserted)
+    self.updated = store.objectIDs(of: updated)
+    self.deleted = store.objectIDs(of: deleted)
+    self.refreshed = store.objectIDs(of: refreshed)
     contextName = scope.contextName
     transactionAuthor = scope.transactionAuthor
-    historyToken = changes.historyPosition.map { PersistentHistoryToken($0, of: store.identifier) }
+    historyToken = historyPosition.map { PersistentHistoryToken($0, of: store.identifier) }
     self.updatedSlots = updatedSlots
-    self.links = links.changes
-    reordered = links.reordered
-    unlistedRelationships = links.unlisted
+    self.links = links?.changes ?? []
+    reordered = links?.reordered ?? []
+    unlistedRelationships = links?.unlisted ?? []
     isWhole = false
     origin = scope.origin
     source = ObjectIdentifier(store)
@@ -83,20 +88,23 @@ public struct ChangeSet: Sendable {
   }
 
   /// Creates a change set for changes that are not listed.
-  package init(wholeOf store: PersistentStore) {
+  ///
+  /// - Parameter scope: The scope of the request that made the changes, if there is one.
+  package init(wholeOf store: PersistentStore, scope: RequestScope? = nil, historyPosition: HistoryPosition? = nil) {
     storeIdentifier = store.identifier
     (inserted, updated, deleted, refreshed) = ([], [], [], [])
-    (contextName, transactionAuthor, historyToken) = (nil, nil, nil)
+    (contextName, transactionAuthor) = (scope?.contextName, scope?.transactionAuthor)
+    historyToken = historyPosition.map { PersistentHistoryToken($0, of: store.identifier) }
     (updatedSlots, links, reordered, unlistedRelationships) = (ChangedSlots(), [], [], [])
     isWhole = true
-    origin = 0
+    origin = scope?.origin ?? 0
     source = ObjectIdentifier(store)
   }
 
   /// Whether nothing was changed.
   ///
-  /// A change set may list no objects and not be empty: if a transaction began before the first observer was added, any object may have
-  /// changed.
+  /// A change set may list no objects and not be empty: if a batch request changed too many objects to list, or if a transaction began
+  /// before the first observer was added, any object may have changed.
   public var isEmpty: Bool {
     inserted.isEmpty && updated.isEmpty && deleted.isEmpty && refreshed.isEmpty && unlistedRelationships.isEmpty && !isWhole
   }

@@ -13,6 +13,8 @@ package final class ChangeNeeds: Sendable {
     package var includesNewRow = false
     /// Whether a deletion includes the deleted row.
     package var includesDeletedRow = false
+    /// Whether a deletion includes at least the to-one relationships of the deleted row.
+    package var includesDeletedDestinations = false
 
     package init() {}
 
@@ -23,6 +25,7 @@ package final class ChangeNeeds: Sendable {
       includesOldRow = includesOldRow || other.includesOldRow
       includesNewRow = includesNewRow || other.includesNewRow
       includesDeletedRow = includesDeletedRow || other.includesDeletedRow
+      includesDeletedDestinations = includesDeletedDestinations || other.includesDeletedDestinations
     }
 
   }
@@ -38,6 +41,14 @@ package final class ChangeNeeds: Sendable {
     (self.entities, self.relationships) = (entities, relationships)
     includesAllSlots = entities.allSatisfy { $0.slots == nil }
   }
+
+  /// Creates needs of no changes.
+  package convenience init(nothingOf model: CompiledModel) {
+    self.init(entities: model.entities.map { _ in OfEntity() }, relationships: model.relationships.map { _ in false })
+  }
+
+  /// Whether any changes are needed.
+  package var includesAnything: Bool { entities.contains(where: \.isIncluded) || relationships.contains(true) }
 
   /// Returns needs that cover both.
   package func union(_ other: ChangeNeeds) -> ChangeNeeds {
@@ -59,16 +70,23 @@ package final class ChangeNeeds: Sendable {
 
 /// A consumer of a store's changes inside the write transaction. It may write to tables of its own.
 package protocol ChangeConsumer: AnyObject {
-  /// What the consumer needs, constant for a request.
+  /// What the consumer needs. Constant for a request after ``expect(_:)``.
   var needs: ChangeNeeds { get }
+  /// Called with the number of rows that the request will report, if it is known, before the first of them. The consumer can then need
+  /// less.
+  func expect(_ count: Int)
   /// Called for each change that the needs of any consumer include, in the order of the changes. An error ends the request.
   func receive(_ change: RowChange) throws
+}
+
+extension ChangeConsumer {
+  package func expect(_ count: Int) {}
 }
 
 /// The changes of one request, passed to the consumers while the request runs. There is no stream without a consumer.
 package final class ChangeStream {
   /// The needs of all consumers.
-  package let needs: ChangeNeeds
+  package private(set) var needs: ChangeNeeds
   /// The ID space of the reported objects.
   package let space: ObjectIDSpace
   package var model: CompiledModel { space.model }
@@ -82,9 +100,18 @@ package final class ChangeStream {
 
   /// Returns a new stream, or nil if there are no consumers.
   package static func begin(_ consumers: [any ChangeConsumer], in space: ObjectIDSpace) -> ChangeStream? {
-    guard var needs = consumers.first?.needs else { return nil }
-    for consumer in consumers.dropFirst() { needs = needs.union(consumer.needs) }
-    return ChangeStream(consumers, needs, in: space)
+    needs(of: consumers).map { ChangeStream(consumers, $0, in: space) }
+  }
+
+  private static func needs(of consumers: [any ChangeConsumer]) -> ChangeNeeds? {
+    guard let first = consumers.first?.needs else { return nil }
+    return consumers.dropFirst().reduce(first) { $0.union($1.needs) }
+  }
+
+  /// Announces the number of rows that will be reported.
+  package func expect(_ count: Int) {
+    for consumer in consumers { consumer.expect(count) }
+    needs = Self.needs(of: consumers) ?? needs
   }
 
   /// Passes a change to the consumers.
@@ -125,13 +152,10 @@ package final class ChangeStream {
     try report(.links(links))
   }
 
-  /// Reports an added link, for the relationship or its inverse, whichever comes first in the model.
+  /// Reports an added link.
   package func link(_ relationship: CompiledRelationship, _ source: ObjectReference, _ member: ObjectReference) throws {
-    if let inverse = model.inverse(of: relationship), inverse.id < relationship.id {
-      try links(ChangedLinks(inverse, of: member, added: [source], in: space))
-    } else {
-      try links(ChangedLinks(relationship, of: source, added: [member], in: space))
-    }
+    let (leading, isReversed) = model.leading(relationship)
+    try links(ChangedLinks(leading, of: isReversed ? member : source, added: [isReversed ? source : member], in: space))
   }
 
   // MARK: Saves
@@ -144,7 +168,7 @@ package final class ChangeStream {
 
   /// Returns whether changed links of a relationship, or of its inverse, are reported.
   package func needsLinks(of relationship: CompiledRelationship) -> Bool {
-    needs.relationships[min(relationship.id, model.inverse(of: relationship)?.id ?? .max)]
+    needs.relationships[model.leading(relationship).relationship.id]
   }
 
   /// Reports the changes of a save: deletions, updates, insertions, and then the relationships of unchanged and inserted rows.
@@ -155,7 +179,7 @@ package final class ChangeStream {
   ///   - removedLinks: The links that were removed with the deleted objects.
   ///   - order: Returns the change of the order at a position in the request's relationship changes.
   package func save(
-    _ request: SaveChangesRequest, oldRows: [ObjectReference: RowImage], removedLinks: [ChangedLinks],
+    _ request: SaveChangesRequest, oldRows: [ObjectReference: RowImage], removedLinks: RemovedLinks?,
     order: (_ position: Int) -> OrderChange?
   ) throws {
     try reportDeletions(of: request, oldRows, removedLinks)
@@ -175,16 +199,11 @@ package final class ChangeStream {
   }
 
   private func reportDeletions(
-    of request: SaveChangesRequest, _ oldRows: [ObjectReference: RowImage], _ removedLinks: [ChangedLinks]
+    of request: SaveChangesRequest, _ oldRows: [ObjectReference: RowImage], _ removedLinks: RemovedLinks?
   ) throws {
     if request.deleted.isEmpty { return }
-    var own: [ObjectReference: [ChangedLinks]] = [:]
-    if !removedLinks.isEmpty {
-      let deleted = Set(request.deleted.map(\.reference))
-      for links in removedLinks {
-        if deleted.contains(links.source) { own[links.source, default: []].append(links) } else { try self.links(links) }
-      }
-    }
+    for links in removedLinks?.linksOfOthers ?? [] { try self.links(links) }
+    let own = removedLinks?.linksOfDeleted ?? [:]
     for deleted in request.deleted {
       for links in own[deleted.reference] ?? [] { try self.links(links) }
       try delete(deleted.reference, oldRows[deleted.reference])
@@ -204,14 +223,25 @@ package final class ChangeStream {
   }
 }
 
-/// Collects the links that are removed with deleted objects, each once: for the relationship that comes first in the model.
+extension CompiledModel {
+  /// Returns the one of a relationship and its inverse whose links are stored and reported, which is the one that comes first in the model,
+  /// and whether it is the inverse.
+  package func leading(_ relationship: CompiledRelationship) -> (relationship: CompiledRelationship, isReversed: Bool) {
+    guard let inverse = inverse(of: relationship), inverse.id < relationship.id else { return (relationship, false) }
+    return (inverse, true)
+  }
+}
+
+/// Collects the links that are removed with deleted objects, each once: for the leading relationship of each pair.
 package struct RemovedLinks {
   private let stream: ChangeStream
-  private let deleted: Set<ObjectReference>
+  package let deleted: Set<ObjectReference>
   /// The links that the request itself removes.
   private var known: Set<Link> = []
   private var owners: [Owner] = []
   private var members: [[ObjectReference]] = []
+  /// Whether each owner is deleted.
+  private var areDeleted: [Bool] = []
   /// The positions of the owners that remain. Links of a deleted owner arrive one after the other.
   private var positions: [Owner: Int] = [:]
 
@@ -228,9 +258,8 @@ package struct RemovedLinks {
     self.stream = stream
     deleted = Set(request.deleted.map(\.reference))
     for change in request.relationshipChanges {
-      for member in change.removed {
-        known.insert(Link(owner: Owner(relationship: change.relationshipID, source: change.source), member: member))
-      }
+      let owner = Owner(relationship: change.relationshipID, source: change.source)
+      for member in change.removed { known.insert(Link(owner: owner, member: member)) }
     }
   }
 
@@ -241,19 +270,19 @@ package struct RemovedLinks {
   ///   - relationship: A relationship of the deleted object, or its inverse if `isReversed`.
   ///   - isReversed: Whether the deleted object is the member. A relationship that is its own inverse is added in one direction only.
   package mutating func add(_ relationship: CompiledRelationship, of object: ObjectReference, _ other: ObjectReference, isReversed: Bool) {
-    var (relationship, isReversed) = (relationship, isReversed)
-    if let inverse = stream.model.inverse(of: relationship) {
-      if inverse.id < relationship.id { (relationship, isReversed) = (inverse, !isReversed) }
-      if inverse.id == relationship.id, isReversed || deleted.contains(other) && other.key < object.key { return }
-    }
+    let leading = stream.model.leading(relationship)
+    let isReversed = isReversed != leading.isReversed
+    let relationship = leading.relationship
+    let isItsOwnInverse = relationship.inverseID == relationship.id
+    if isItsOwnInverse, isReversed || deleted.contains(other) && other.key < object.key { return }
     // Added from the other side.
     if isReversed, deleted.contains(other) { return }
     let owner = Owner(relationship: relationship.id, source: isReversed ? other : object)
     let member = isReversed ? object : other
     if !known.isEmpty {
       if known.contains(Link(owner: owner, member: member)) { return }
-      let mirrored = Link(owner: Owner(relationship: relationship.id, source: member), member: owner.source)
-      if relationship.inverseID == relationship.id, known.contains(mirrored) { return }
+      let mirrored = Owner(relationship: relationship.id, source: member)
+      if isItsOwnInverse, known.contains(Link(owner: mirrored, member: owner.source)) { return }
     }
     let position: Int
     if isReversed {
@@ -265,15 +294,22 @@ package struct RemovedLinks {
     if position == owners.count {
       owners.append(owner)
       members.append([member])
+      areDeleted.append(!isReversed)
     } else {
       members[position].append(member)
     }
   }
 
-  /// The links, by relationship and source.
-  package var links: [ChangedLinks] {
-    zip(owners, members).map { owner, members in
-      ChangedLinks(stream.model.relationships[owner.relationship], of: owner.source, removed: members, in: stream.space)
-    }
+  /// The links of objects that remain.
+  var linksOfOthers: [ChangedLinks] { owners.indices.lazy.filter { !areDeleted[$0] }.map(links) }
+
+  /// The links of deleted objects.
+  var linksOfDeleted: [ObjectReference: [ChangedLinks]] {
+    Dictionary(grouping: owners.indices.lazy.filter { areDeleted[$0] }.map(links), by: \.source)
+  }
+
+  private func links(at position: Int) -> ChangedLinks {
+    let owner = owners[position]
+    return ChangedLinks(stream.model.relationships[owner.relationship], of: owner.source, removed: members[position], in: stream.space)
   }
 }

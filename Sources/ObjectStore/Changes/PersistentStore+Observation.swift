@@ -37,27 +37,33 @@ extension PersistentStore {
     }
   }
 
-  /// Executes a batch request. The observers see the changes after the store has written them, in its transaction.
+  /// Executes a batch request. The consumers in the scope receive its changes. If the store does not report its changes itself, the
+  /// consumers and the observers see the changes after the store has written them, in its transaction.
   func executeObserved(batch request: PersistentStoreRequest, in scope: RequestScope) throws -> BatchChanges {
-    func execute() throws -> BatchChanges {
+    func execute(_ scope: RequestScope) throws -> BatchChanges {
       guard case .batch(let changes) = try incrementalStore.execute(request, in: scope) else {
         throw StoreError(.resultTypeMismatch, operation: .batchRequest)
       }
       return changes
     }
-    if let observation = uncommitted.withLock({ $0.observation }) {
-      return try undoingChanges(of: observation) {
-        let changes = try execute()
-        try report(changes, of: request, to: observation, scope)
-        return changes
-      }
+    guard let reportedObservers else { return try execute(scope) }
+    func executeAndReport(to observation: TransactionObservation?) throws -> BatchChanges {
+      var listing = scope
+      listing.consumers = nil
+      let changes = try execute(listing)
+      try report(changes, of: request, to: observation, scope)
+      return changes
     }
-    guard let observation = reportedObservers?.begin(storeIdentifier: identifier, model: model) else { return try execute() }
+    if let observation = uncommitted.withLock({ $0.observation }) {
+      return try undoingChanges(of: observation) { try executeAndReport(to: observation) }
+    }
+    guard let observation = reportedObservers.begin(storeIdentifier: identifier, model: model) else {
+      return try executeAndReport(to: nil)
+    }
     return try completing(observation) {
       var changes = BatchChanges()
       let isTransacted = try inTransaction {
-        changes = try execute()
-        try report(changes, of: request, to: observation, scope)
+        changes = try executeAndReport(to: observation)
         try observation.willCommit()
       }
       guard isTransacted else { throw StoreError(.unobservableBatch, operation: .batchRequest, path: url?.path) }
@@ -154,8 +160,8 @@ extension PersistentStore {
   }
 
   /// Returns the links of deleted objects. Links to a deleted object in a relationship without an inverse are not known.
-  private func removedLinks(of request: SaveChangesRequest, for changes: ChangeStream, _ scope: RequestScope) throws -> [ChangedLinks] {
-    if request.deleted.isEmpty { return [] }
+  private func removedLinks(of request: SaveChangesRequest, for changes: ChangeStream, _ scope: RequestScope) throws -> RemovedLinks? {
+    if request.deleted.isEmpty { return nil }
     var removed = RemovedLinks(changes, of: request)
     for (entity, deleted) in Dictionary(grouping: request.deleted.map(\.reference), by: \.entity).sorted(by: { $0.key < $1.key }) {
       for relationship in model.entities[entity].toManyRelationships where !relationship.isTransient && changes.needsLinks(of: relationship)
@@ -167,29 +173,34 @@ extension PersistentStore {
         }
       }
     }
-    return removed.links
+    return removed
   }
 
-  /// Reports what a batch request has changed. If the store executed it as a save, the changes are those of the save, except for the links of
-  /// deleted objects. Otherwise former values are not known.
+  /// Reports what a batch request has changed. If the store executed it as a save, the changes are those of the save, except for the links
+  /// of deleted objects. Otherwise former values are not known.
   private func report(
-    _ batch: BatchChanges, of request: PersistentStoreRequest, to observation: TransactionObservation, _ scope: RequestScope
+    _ batch: BatchChanges, of request: PersistentStoreRequest, to observation: TransactionObservation?, _ scope: RequestScope
   ) throws {
-    observation.begin(scope.origin(of: .batch))
-    guard let changes = ChangeStream.begin([observation], in: space) else { return }
-    if case .ofSave(let save) = batch.links {
+    observation?.begin(scope.origin(of: .batch))
+    let published = scope.publishedChanges
+    let consumers: [any ChangeConsumer] = observation.map { [$0] + published } ?? published
+    guard let changes = ChangeStream.begin(consumers, in: space) else { return }
+    if let save = batch.save {
       var oldRows: [ObjectReference: RowImage] = [:]
       for update in save.updated { oldRows[update.row.reference] = update.previousRow }
       for deleted in save.deleted { oldRows[deleted.reference] = deleted.previousRow }
-      try changes.save(save, oldRows: oldRows, removedLinks: []) { _ in nil }
+      try changes.save(save, oldRows: oldRows, removedLinks: nil) { _ in nil }
     } else {
+      // Links are not listed, because the store reports no rows.
+      for consumer in published { consumer.stopListingLinks() }
+      changes.expect(batch.inserted.count + batch.updated.count + batch.deleted.count)
       for reference in batch.deleted { try changes.delete(reference, nil) }
       let needed = (batch.inserted + batch.updated).filter { changes.needs[$0.entity].includesNewRow }
       let read = needed.isEmpty ? RowList() : try incrementalStore.newValuesForObjects(with: needed.map(space.objectID), in: scope)
       let rows = Dictionary(read.lazy.map { ($0.reference, $0) }) { $1 }
       for reference in batch.inserted { try changes.insert(reference, rows[reference]) }
       for reference in batch.updated {
-        try changes.update(reference, storedSlots(of: reference.entity), old: nil, new: rows[reference])
+        try changes.update(reference, storedSlots(of: reference.entity, for: request), old: nil, new: rows[reference])
       }
     }
     for reference in batch.refreshed {
@@ -198,9 +209,27 @@ extension PersistentStore {
   }
 
   /// Returns the slots that a batch request may have changed.
-  private func storedSlots(of entity: Int) -> SlotMask {
+  private func storedSlots(of number: Int, for request: PersistentStoreRequest) -> SlotMask {
+    let entity = model.entities[number]
     var slots = SlotMask()
-    for slot in model.entities[entity].slots where !slot.isTransient && !slot.isDerived { slots.insert(slot.index) }
+    for slot in entity.slots where !slot.isTransient && !slot.isDerived {
+      switch request {
+      case .batchInsert(let insertion) where !insertion.given.contains(where: { $0.contains(slot.index) }): continue
+      case .batchUpdate(let request) where !mayChange(slot, of: entity, by: request): continue
+      default: slots.insert(slot.index)
+      }
+    }
     return slots
+  }
+
+  private func mayChange(_ slot: CompiledSlot, of entity: CompiledEntity, by request: BatchUpdateRequest) -> Bool {
+    let values = request.propertiesToUpdate
+    if values.keys.contains(slot.name) { return true }
+    // Setting a one-to-one relationship clears it in the previous partner.
+    if let inverse = slot.relationship.flatMap({ model.inverse(of: $0) }), values.keys.contains(inverse.name) { return true }
+    // The first value of a composite also sets its default values.
+    return entity.composites.contains { composite in
+      composite.slotsWithDefaults.contains(slot.index) && composite.slots.contains { values.keys.contains(entity.slots[$0].name) }
+    }
   }
 }

@@ -36,9 +36,6 @@ extension PersistentStoreCoordinator {
 }
 
 extension PersistentStore {
-  /// The maximum number of changes that are listed. If there are more, reading everything again is faster than processing each change.
-  private static let maximumListedChanges = 100_000
-
   /// Processes commits by others. If the store keeps a history, observers are notified of the changes and the changed rows are removed from
   /// the row cache. Otherwise the whole row cache is cleared.
   func processRemoteCommits() -> RemoteStoreChange {
@@ -91,7 +88,7 @@ extension PersistentStore {
       }
       count += fragment.changes.count
       transaction.changes = fragment.changes
-      if count > Self.maximumListedChanges {
+      if count > PublishedChanges.maximumListedCount {
         set.addUnlisted(transaction)
         break
       }

@@ -15,10 +15,13 @@ extension InMemoryRows {
     let record = history.map { InMemoryHistoryRecord(of: $0) }
     let origin = scope.origin(of: kind)
     observation?.begin(origin)
-    let consumers: [(any ChangeConsumer)?] = [record, observation]
-    guard let changes = ChangeStream.begin(consumers.compactMap { $0 }, in: scope.objectIDSpace) else {
+    var consumers: [any ChangeConsumer] = scope.publishedChanges
+    if let observation { consumers.insert(observation, at: 0) }
+    if let record { consumers.insert(record, at: 0) }
+    guard let changes = ChangeStream.begin(consumers, in: scope.objectIDSpace) else {
       return try save(request, objectIDSpace: scope.objectIDSpace)
     }
+    if kind == .batch { changes.expect(request.inserted.count + request.updated.count + request.deleted.count) }
     let oldRows = oldRows(of: request, for: changes)
     let removedLinks = removedLinks(of: request, for: changes)
     let orders = orderChanges(of: request)
@@ -37,17 +40,19 @@ extension InMemoryRows {
 
   private func oldRows(of request: SaveChangesRequest, for changes: ChangeStream) -> [ObjectReference: RowImage] {
     var rows: [ObjectReference: RowImage] = [:]
-    for deleted in request.deleted where changes.needs[deleted.reference.entity].includesDeletedRow {
+    for deleted in request.deleted {
+      let needs = changes.needs[deleted.reference.entity]
+      guard needs.includesDeletedRow || needs.includesDeletedDestinations else { continue }
       rows[deleted.reference] = row(of: deleted.reference)
     }
     for update in request.updated where changes.needsOldRow(of: update) { rows[update.row.reference] = row(of: update.row.reference) }
     return rows
   }
 
-  private func removedLinks(of request: SaveChangesRequest, for changes: ChangeStream) -> [ChangedLinks] {
-    if request.deleted.isEmpty { return [] }
+  private func removedLinks(of request: SaveChangesRequest, for changes: ChangeStream) -> RemovedLinks? {
+    if request.deleted.isEmpty { return nil }
     var removed = RemovedLinks(changes, of: request)
-    let deleted = Set(request.deleted.lazy.map(\.reference))
+    let deleted = removed.deleted
     for (number, pairs) in links.sorted(by: { $0.key < $1.key }) {
       let relationship = model.relationships[number]
       let found = pairs.filter { deleted.contains($0.source) || deleted.contains($0.destination) }
@@ -61,7 +66,7 @@ extension InMemoryRows {
         removed.add(relationship, of: link.destination, link.source, isReversed: true)
       }
     }
-    return removed.links
+    return removed
   }
 
   /// Returns the changes of orders, by position in the request's relationship changes.

@@ -42,12 +42,6 @@ struct InMemoryRows: Sendable {
     return found.sorted { $0.key < $1.key }
   }
 
-  /// Returns the number under which the links of a relationship are stored, and whether source and destination are swapped.
-  func linkOwner(of relationship: CompiledRelationship) -> (number: Int, isReversed: Bool) {
-    guard let inverseID = relationship.inverseID, inverseID < relationship.id else { return (relationship.id, false) }
-    return (inverseID, true)
-  }
-
   /// Returns the members of a relationship for all objects that have any. Unordered members are sorted by key. The first call for a version
   /// takes time linear in the number of rows.
   func members(of relationship: CompiledRelationship) -> [ObjectReference: [ObjectReference]] {
@@ -64,9 +58,9 @@ struct InMemoryRows: Sendable {
         members[row.reference(inverse.index), default: []].append(row.reference)
       }
     } else {
-      let owner = linkOwner(of: relationship)
-      for link in links[owner.number] ?? [] {
-        if owner.isReversed {
+      let leading = model.leading(relationship)
+      for link in links[leading.relationship.id] ?? [] {
+        if leading.isReversed {
           members[link.destination, default: []].append(link.source)
         } else {
           members[link.source, default: []].append(link.destination)
@@ -193,18 +187,18 @@ extension InMemoryRows {
   private mutating func apply(_ change: SaveChangesRequest.RelationshipChange) {
     let relationship = model.relationships[change.relationshipID]
     if model.inverse(of: relationship)?.isToMany ?? true {
-      let owner = linkOwner(of: relationship)
+      let leading = model.leading(relationship)
       let isItsOwnInverse = relationship.inverseID == relationship.id
-      var pairs = links[owner.number] ?? []
+      var pairs = links[leading.relationship.id] ?? []
       for member in change.removed {
-        pairs.remove(link(change.source, member, isReversed: owner.isReversed))
+        pairs.remove(link(change.source, member, isReversed: leading.isReversed))
         if isItsOwnInverse { pairs.remove(link(member, change.source, isReversed: false)) }
       }
       for member in change.added {
-        pairs.insert(link(change.source, member, isReversed: owner.isReversed))
+        pairs.insert(link(change.source, member, isReversed: leading.isReversed))
         if isItsOwnInverse { pairs.insert(link(member, change.source, isReversed: false)) }
       }
-      links[owner.number] = pairs
+      links[leading.relationship.id] = pairs
     }
     if let order = change.order { orders[relationship.id, default: [:]][change.source] = order }
   }

@@ -91,14 +91,17 @@ public final class InMemoryStore: IncrementalStore {
       return .saved(outcome)
     case .batchInsert, .batchUpdate, .batchDelete:
       try checkWritable(.batchRequest)
-      var changes = BatchChanges()
-      try changeRows { rows, observation in
-        let save = try InMemoryReader(rows: rows, objectIDSpace: scope.objectIDSpace).save(for: request)
-        changes = BatchChanges(save)
-        changes.add(
-          try rows.save(save, .batch, in: scope, opening: opening, observation: observation, isPart: isInTransaction))
-      }
-      return .batch(changes)
+      return .batch(
+        try scope.executingBatch(request, of: configuration.model) { scope in
+          var changes = BatchChanges()
+          try changeRows { rows, observation in
+            let save = try InMemoryReader(rows: rows, objectIDSpace: scope.objectIDSpace).save(for: request)
+            let outcome = try rows.save(save, .batch, in: scope, opening: opening, observation: observation, isPart: isInTransaction)
+            changes = BatchChanges(counting: save.inserted.count, updated: save.updated.count, deleted: save.deleted.count)
+            changes.historyPosition = outcome.historyPosition
+          }
+          return changes
+        })
     }
   }
 

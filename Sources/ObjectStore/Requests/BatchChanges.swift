@@ -10,8 +10,10 @@ public struct BatchChanges: Sendable {
   public var deleted: [ObjectReference]
   /// Other rows, of which only derived values were changed. Their versions are unchanged.
   public var refreshed: [ObjectReference]
-  /// The changed links, if the store reports them.
-  package var links = BatchLinks.unknown
+  /// The numbers of rows, if the store lists none because it reports each change itself.
+  package var counts: (inserted: Int, updated: Int, deleted: Int)?
+  /// The save as which the store has executed the request.
+  package private(set) var save: SaveChangesRequest?
   /// The history transaction of the request, or nil if the store keeps no history.
   package var historyPosition: HistoryPosition?
 
@@ -35,17 +37,13 @@ public struct BatchChanges: Sendable {
   public init(_ request: SaveChangesRequest) {
     self.init(
       inserted: request.inserted.references, updated: request.updated.map(\.row.reference), deleted: request.deleted.map(\.reference))
-    links = .ofSave(request)
+    save = request
   }
 
-  /// Creates the changes of a save and its outcome, including objects of which only relationships outside their rows were changed.
-  package init(allOf request: SaveChangesRequest, _ outcome: SaveOutcome = SaveOutcome()) {
-    self.init(request)
-    historyPosition = outcome.historyPosition
-    if request.relationshipChanges.isEmpty, outcome.isEmpty { return }
-    var known = Set(inserted).union(updated)
-    for change in request.relationshipChanges where known.insert(change.source).inserted { updated.append(change.source) }
-    refreshed = (outcome.refreshed.references + outcome.outdated).filter { known.insert($0).inserted }
+  /// Creates the changes of a request whose rows the store has reported one by one.
+  package init(counting inserted: Int, updated: Int, deleted: Int) {
+    self.init()
+    counts = (inserted, updated, deleted)
   }
 }
 
@@ -74,18 +72,4 @@ package struct LinkChanges: Sendable {
     self.added = added
     self.removed = removed
   }
-}
-
-/// The links that a batch request has changed, as far as the store reports them.
-package enum BatchLinks: Sendable {
-  /// Not reported. Links of any object may have changed, for all relationships concerned.
-  case unknown
-  /// All changed links, except those in join tables that were removed with a deleted object.
-  case listed([LinkChanges])
-  /// The links of the save that executed the request.
-  case ofSave(SaveChangesRequest)
-
-  /// The maximum number of rows for which links are listed. For larger batches, listing would delay readers of relationships; checking the
-  /// objects whose members have been read is cheaper.
-  package static let maximumRowCount = 4_096
 }

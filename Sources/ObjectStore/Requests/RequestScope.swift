@@ -19,6 +19,8 @@ public struct RequestScope: Sendable {
   package var origin: UInt64 = 0
   /// The source of cached rows, which a fetch need not read again.
   package var rowTables: (any CachedRowSource)?
+  /// The coordinator's consumers of a batch request's changes. Nil if the caller is not the coordinator and expects lists of the rows.
+  package var consumers: [any RequestConsumer]?
 
   /// Creates a scope.
   ///
@@ -32,6 +34,9 @@ public struct RequestScope: Sendable {
     self.transactionAuthor = transactionAuthor
   }
 }
+
+/// A consumer of the changes that a request makes.
+package protocol RequestConsumer: AnyObject, Sendable {}
 
 /// Cancels the requests or the migration that it is passed to, from any thread.
 ///

@@ -145,6 +145,9 @@ package final class RowCache: CachedRowSource, @unchecked Sendable {  // `parts`
     byteCount.add(parts[index].change(body), ordering: .relaxed)
   }
 
+  /// Whether no rows are cached. Other threads may enter rows at any time.
+  package var isEmpty: Bool { byteCount.load(ordering: .relaxed) == 0 }
+
   /// A number that changes with every save. Pass it to ``insert(_:readAt:)``.
   package var generation: Int { saves.load(ordering: .acquiring) }
 

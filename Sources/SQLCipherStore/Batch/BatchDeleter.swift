@@ -20,22 +20,64 @@ struct BatchDeleter {
   mutating func run(_ request: BatchDeleteRequest) throws -> BatchChanges {
     let start = try request.fetch.map { [try schema.table(of: entity(of: $0).number).index] } ?? tables(of: request.objectIDs)
     try prepareTables(from: start)
-    if let fetch = request.fetch { try fill(fetch) } else { try fill(request.objectIDs) }
-    try cascade(from: start)
-    try checkDenyRules()
-    let updated = try releaseReferences()
-    var deleted: [ObjectReference] = []
-    for index in toDelete.sorted() {
-      let table = schema.tables[index]
-      deleted += try batch.references(table.references(in: .toDelete(index)))
+    var (updatedCount, deletedCount) = (0, 0)
+    if let fetch = request.fetch {
+      let selection = try selection(fetch)
+      if fetch.fetchLimit > 0 || fetch.fetchOffset > 0 {
+        let count = try fill(selection, .all)
+        if count > 0 { (updatedCount, deletedCount) = try delete(count, from: start) }
+      } else {
+        let (tables, schema) = (toDelete, schema)
+        try batch.forEachChunk(
+          in: .toDelete(start[0]), isDivisible: { Self.isDivisible(selection, tables, schema) }, select: { try fill(selection, $0) }
+        ) {
+          let counts = try delete($0, from: start)
+          (updatedCount, deletedCount) = (updatedCount + counts.updated, deletedCount + counts.deleted)
+        }
+      }
+    } else {
+      let count = try fill(request.objectIDs)
+      if count > 0 { (updatedCount, deletedCount) = try delete(count, from: start) }
     }
-    var changes = BatchChanges(updated: updated, deleted: deleted)
-    changes.links = try links(of: deleted)
-    try reportDeletions(deleted)
-    if !deleted.isEmpty { try deleteRows() }
+    return BatchChanges(counting: 0, updated: updatedCount, deleted: deletedCount)
+  }
+
+  /// Returns whether the rows can be deleted in several chunks: whether a row can be deleted, and what is changed with it, does not depend
+  /// on which other rows are deleted.
+  private static func isDivisible(_ selection: Selection, _ toDelete: Set<Int>, _ schema: StoreSchema) -> Bool {
+    guard SQLFragment(selection.plan.sql).isOfOneTable else { return false }
+    var sources: Set<Int> = []
+    for relationship in schema.model.relationships where relationship.deleteEffect == .forbidsDeletion && !relationship.isTransient {
+      if let source = schema.tableIfStored(relationship.sourceEntity), toDelete.contains(source.index) { return false }
+    }
+    for release in schema.model.nullifiedRelationships {
+      guard case .column(let index, _) = schema.relationships[release.relationship.id],
+        let target = schema.tableIfStored(release.relationship.destinationEntity), toDelete.contains(target.index)
+      else { continue }
+      // No reference remains after a cascade.
+      if release.isMutual, release.leading.deleteEffect == .deletesMembers { continue }
+      // A row that is changed must not be deleted by a later chunk, or be changed again.
+      guard release.relationship.isOptional, release.isMutual, !toDelete.contains(index), sources.insert(index).inserted
+      else { return false }
+    }
+    return true
+  }
+
+  /// Deletes the rows in the batch tables, and empties these.
+  ///
+  /// - Parameters:
+  ///   - count: The number of the rows, without those that cascades add.
+  ///   - start: The tables at which cascades start.
+  private mutating func delete(_ count: Int, from start: [Int]) throws -> (updated: Int, deleted: Int) {
+    let deletedCount = count + (try cascade(from: start))
+    try checkDenyRules()
+    batch.transaction.changes?.expect(deletedCount)
+    let updatedCount = try releaseReferences()
+    try reportDeletions()
+    try deleteRows()
     for index in toDelete { try batch.empty(.toDelete(index)) }
     for index in released { try batch.empty(.released(index)) }
-    return changes
+    return (updatedCount, deletedCount)
   }
 
   // MARK: Selection
@@ -60,11 +102,19 @@ struct BatchDeleter {
       for cascade in cascades(from: table) where toDelete.insert(cascade.destination).inserted { waiting.append(cascade.destination) }
     }
     for index in toDelete.sorted() {
-      try batch.prepare(.toDelete(index))
+      try batch.prepare(.toDelete(index, hasCascades: !cascades(from: index).isEmpty))
     }
   }
 
-  private func fill(_ specification: FetchSpecification) throws {
+  /// The selection of the results of a fetch.
+  private struct Selection {
+    let specification: FetchSpecification
+    let fetch: ResolvedFetch
+    let plan: SelectPlan
+    let withEntities: Bool
+  }
+
+  private func selection(_ specification: FetchSpecification) throws -> Selection {
     var specification = specification
     specification.resultType = .objectIDs
     let fetch = try FetchResolver(model: schema.model).resolve(specification)
@@ -74,14 +124,24 @@ struct BatchDeleter {
     }
     var withEntities = false
     if case .stored = numbering { withEntities = true }
-    let statement = try batch.connection.statement(
-      sql: BatchTable.toDelete(plan.table.index).inserting(plan.sql, withEntities: withEntities))
-    try batch.engine.bind(plan.binders, fetch, specification, space, to: statement)
-    batch.engine.trace.record(statement)
-    try statement.run()
+    return Selection(specification: specification, fetch: fetch, plan: plan, withEntities: withEntities)
   }
 
-  private func fill(_ objectIDs: [ManagedObjectID]) throws {
+  private func fill(_ selection: Selection, _ chunk: BatchTransaction.Chunk) throws -> Int {
+    let target = BatchTable.toDelete(selection.plan.table.index)
+    var (query, withEntities) = (SQLFragment(selection.plan.sql, binders: selection.plan.binders), selection.withEntities)
+    if case .after(let last) = chunk {
+      (query, withEntities) = (try batch.selection(of: selection.fetch, from: selection.plan.table, after: last), true)
+    }
+    let statement = try batch.connection.statement(sql: target.inserting(query.text, withEntities: withEntities) + chunk.limit)
+    try batch.engine.bind(query.binders, selection.fetch, selection.specification, space, to: statement)
+    batch.engine.trace.record(statement)
+    try statement.run()
+    return batch.connection.changes
+  }
+
+  private func fill(_ objectIDs: [ManagedObjectID]) throws -> Int {
+    var count = 0
     var keys: [Int: Set<Int64>] = [:]
     for id in own(objectIDs) { keys[try schema.table(of: Int(id.entityNumber)).index, default: []].insert(id.key) }
     for (index, keys) in keys.sorted(by: { $0.key < $1.key }) {
@@ -92,8 +152,10 @@ struct BatchDeleter {
         try size.bind(chunk, to: statement)
         batch.engine.trace.record(statement)
         try statement.run()
+        count += batch.connection.changes
       }
     }
+    return count
   }
 
   // MARK: Delete rules
@@ -124,7 +186,10 @@ struct BatchDeleter {
   }
 
   /// Follows cascades from the rows found last until there are no new ones.
-  private func cascade(from start: [Int]) throws {
+  ///
+  /// - Returns: The number of rows that were found.
+  private func cascade(from start: [Int]) throws -> Int {
+    var total = 0
     let cascades = Dictionary(uniqueKeysWithValues: toDelete.map { ($0, self.cascades(from: $0)) })
     var frontier = Set(start)
     var generation: Int64 = 0
@@ -132,12 +197,15 @@ struct BatchDeleter {
       var next: Set<Int> = []
       for table in frontier.sorted() {
         for cascade in cascades[table] ?? [] {
-          if try batch.run(cascade.sql, generation + 1, generation) > 0 { next.insert(cascade.destination) }
+          let count = try batch.run(cascade.sql, generation + 1, generation)
+          if count > 0 { next.insert(cascade.destination) }
+          total += count
         }
       }
       frontier = next
       generation += 1
     }
+    return total
   }
 
   /// Returns the rows of a table to delete, or `nil` if none can be.
@@ -163,7 +231,9 @@ struct BatchDeleter {
   }
 
   /// Sets references from remaining rows to deleted rows to NULL, and increments the version of each of these rows by one.
-  private mutating func releaseReferences() throws -> [ObjectReference] {
+  ///
+  /// - Returns: The number of rows that were changed.
+  private mutating func releaseReferences() throws -> Int {
     var references = ReleasedReferences(batch)
     let releases = schema.model.nullifiedRelationships
     var counts: [Int: Int] = [:]
@@ -200,13 +270,9 @@ struct BatchDeleter {
       try batch.run(table.releasing(column, order: order, where: condition))
     }
     try references.report()
-    var updated: [ObjectReference] = []
-    for index in released.sorted() {
-      let table = schema.tables[index]
-      try batch.run(table.bumping(in: .released(index)))
-      updated += try batch.references(table.references(in: .released(index)))
+    return try released.sorted().reduce(0) { count, index in
+      count + (try batch.run(schema.tables[index].bumping(in: .released(index))))
     }
-    return updated
   }
 
   /// Returns the condition that the destination of a row's column refers back to the row by a relationship, or `nil` if the store does not
@@ -222,36 +288,16 @@ struct BatchDeleter {
 
   // MARK: Deleting
 
-  /// Returns the to-one links that are deleted with rows. Observers that have read members determine the links in join tables themselves.
-  private func links(of deleted: [ObjectReference]) throws -> BatchLinks {
-    if deleted.count > BatchLinks.maximumRowCount { return .unknown }
-    var changes: [LinkChanges] = []
-    for index in Set(deleted.compactMap { schema.tableIfStored($0.entity)?.index }).sorted() {
-      let table = schema.tables[index]
-      for column in table.columns {
-        guard let relationship = column.slot.relationship, schema.tableIfStored(relationship.destinationEntity) != nil else { continue }
-        guard let links = try batch.links(by: column, of: table, in: .toDelete(index)) else { return .unknown }
-        changes.append(LinkChanges(relationshipID: relationship.id, removed: links))
-      }
-    }
-    return .listed(changes)
-  }
-
-  private func reportDeletions(_ deleted: [ObjectReference]) throws {
-    guard batch.transaction.changes != nil, !deleted.isEmpty else { return }
+  private func reportDeletions() throws {
+    guard batch.transaction.changes != nil else { return }
     for relationship in schema.model.relationships {
-      // Links are reported for the relationship that comes first.
-      guard relationship.id <= schema.model.inverse(of: relationship)?.id ?? .max,
+      guard !schema.model.leading(relationship).isReversed,
         case .join(let side) = schema.relationships[relationship.id]
       else { continue }
       let (near, far) = (schema.tableIfStored(side.nearEntityNumber)?.index, schema.tableIfStored(side.farEntityNumber)?.index)
       try batch.reportRemovedLinks(side, of: relationship, near: near.flatMap(batchTable), far: far.flatMap(batchTable))
     }
-    var byTable: [Int: [ObjectReference]] = [:]
-    for reference in deleted { byTable[try schema.table(of: reference.entity).index, default: []].append(reference) }
-    for (index, references) in byTable.sorted(by: { $0.key < $1.key }) {
-      try batch.reportDeletions(of: references, of: schema.tables[index], in: .toDelete(index))
-    }
+    for index in toDelete.sorted() { try batch.reportDeletions(from: schema.tables[index], in: .toDelete(index)) }
   }
 
   private func deleteRows() throws {

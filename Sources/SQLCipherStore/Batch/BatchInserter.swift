@@ -68,7 +68,7 @@ struct BatchInserter {
       try executor.report()
       // Only whole rows were written, including their local derived values.
       if !schema.derivations.isEmpty { batch.engine.marks.removeLocalMarks() }
-      return BatchChanges(executor.request)
+      return BatchChanges(counting: insertion.rows.count, updated: 0, deleted: 0)
     }
     do {
       return try mergeRows(space: space)
@@ -81,7 +81,7 @@ struct BatchInserter {
   }
 
   private mutating func mergeRows(space: ObjectIDSpace) throws -> BatchChanges {
-    var changes = BatchChanges()
+    var (insertedCount, updatedCount) = (0, 0)
     var known: Set<ObjectReference> = []
     for position in insertion.rows.indices {
       let new = insertion.rows[position]
@@ -92,15 +92,15 @@ struct BatchInserter {
         try executor.insertRow(position)
         try batch.transaction.changes?.insert(new)
         known.insert(new.reference)
-        changes.inserted.append(new.reference)
+        insertedCount += 1
       case .skipped: break
       case .merged(let holder, let slots):
         let isFirst = known.insert(holder.reference).inserted
         try merge(new, slots, into: holder, version: holder.version + (isFirst ? 1 : 0))
-        if isFirst { changes.updated.append(holder.reference) }
+        if isFirst { updatedCount += 1 }
       }
     }
-    return changes
+    return BatchChanges(counting: insertedCount, updated: updatedCount, deleted: 0)
   }
 
   /// Returns the stored rows with the same values as a row under uniqueness constraints.

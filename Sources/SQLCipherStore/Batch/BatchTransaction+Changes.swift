@@ -13,14 +13,14 @@ extension BatchTransaction {
   /// Reports the rows that a batch update is about to change.
   ///
   /// - Parameters:
-  ///   - updated: These rows.
-  ///   - completed: The parts of composites that receive their default values, by row.
+  ///   - completed: Returns the parts of composites that receive their default values, by row.
   ///   - batchTable: The batch table of the rows and their computed values.
   func reportUpdates(
-    of updated: [ObjectReference], by plan: BatchUpdatePlan, completing completed: [ObjectReference: SlotMask], of table: EntityTable,
+    by plan: BatchUpdatePlan, completing completed: () throws -> [ObjectReference: SlotMask], of table: EntityTable,
     in batchTable: BatchTable
   ) throws {
-    guard let changes = transaction.changes else { return }
+    guard let changes = transaction.changes, plan.entity.subtree.contains(where: changes.needs.includes) else { return }
+    let completed = try completed()
     var mask = SlotMask()
     for assignment in plan.assignments { mask.insert(assignment.slot.index) }
     func slots(of reference: ObjectReference) -> SlotMask {
@@ -30,11 +30,12 @@ extension BatchTransaction {
       return slots
     }
     guard plan.entity.subtree.contains(where: { changes.needs[$0].includesOldRow || changes.needs[$0].includesNewRow }) else {
-      for reference in updated { try changes.update(reference, slots(of: reference), old: nil, new: nil) }
+      try forEachReference(batchTable.references) { try changes.update($0, slots(of: $0), old: nil, new: nil) }
       return
     }
     let computed = plan.assignments.filter { if case .computed = $0.value { true } else { false } }
-    try forEachRow(table.rows(in: batchTable, valueCount: computed.count), of: table) { row, statement in
+    try forEachRow(table.rows(in: batchTable, valueCount: computed.count), of: table) { reference, row, statement in
+      guard let row else { return try changes.update(reference, slots(of: reference), old: nil, new: nil) }
       var (values, position) = ([Int: Slot](), table.readColumnCount)
       for assignment in plan.assignments {
         switch assignment.value {
@@ -71,16 +72,48 @@ extension BatchTransaction {
 
   /// Reports rows before they are deleted.
   ///
-  /// - Parameters:
-  ///   - references: The rows to delete.
-  ///   - toDelete: The batch table of these rows.
-  func reportDeletions(of references: [ObjectReference], of table: EntityTable, in toDelete: BatchTable) throws {
-    guard let changes = transaction.changes else { return }
+  /// - Parameter toDelete: The batch table of these rows.
+  func reportDeletions(from table: EntityTable, in toDelete: BatchTable) throws {
+    guard let changes = transaction.changes, table.root.subtree.contains(where: changes.needs.includes) else { return }
     guard table.root.subtree.contains(where: { changes.needs[$0].includesDeletedRow }) else {
-      for reference in references { try changes.delete(reference, nil) }
-      return
+      let needsDestinations = table.root.subtree.contains { changes.needs[$0].includesDeletedDestinations }
+      let columns = needsDestinations ? table.columns.filter { $0.slot.relationship != nil } : []
+      return try reportDeletions(from: table, in: toDelete, with: columns, to: changes)
     }
-    try forEachRow(table.rows(in: toDelete), of: table) { row, _ in try changes.delete(row.reference, row) }
+    try forEachRow(table.rows(in: toDelete), of: table) { reference, row, _ in try changes.delete(reference, row) }
+  }
+
+  /// Reports rows before they are deleted, with their destinations. If a destination is invalid, the row is reported without them: it can
+  /// still be deleted.
+  private func reportDeletions(
+    from table: EntityTable, in toDelete: BatchTable, with columns: [TableColumn], to changes: ChangeStream
+  ) throws {
+    let statement = try statement(table.references(in: toDelete, with: columns), [])
+    defer { statement.reset() }
+    var writer = engine.makeRowWriter(rowCapacity: columns.isEmpty ? 0 : Self.rowsPerWriter)
+    while try statement.step() {
+      let reference = try schema.reference(key: statement.int64(0), entity: statement.int(1))
+      if columns.isEmpty {
+        try changes.delete(reference, nil)
+        continue
+      }
+      if writer.count == Self.rowsPerWriter { writer = engine.makeRowWriter(rowCapacity: Self.rowsPerWriter) }
+      writer.beginRow(
+        entityNumber: reference.entity, slotCount: schema.model.entities[reference.entity].slots.count, key: reference.key, version: 0)
+      var (position, isValid) = (Int32(2), true)
+      for column in columns {
+        if !statement.isNull(position) {
+          if let destination = column.destination.object(of: statement, key: position, entity: position + 1) {
+            writer.setReference(destination, at: column.slot.index)
+          } else {
+            isValid = false
+          }
+        }
+        position += column.entityColumn == nil ? 1 : 2
+      }
+      if !isValid { writer.abandonRow() }
+      try changes.delete(reference, isValid ? writer.endRow() : nil)
+    }
   }
 
   /// Reports the links in a join table that are removed with rows.
@@ -118,14 +151,27 @@ extension BatchTransaction {
 
   // MARK: Rows
 
-  fileprivate func forEachRow(_ sql: String, of table: EntityTable, _ body: (RowImage, Statement) throws -> Void) throws {
+  private static var rowsPerWriter: Int { 64 }
+
+  /// Calls a closure with each row of a statement. A row that cannot be read, because it refers to an invalid object, is nil: it can still
+  /// be changed or deleted.
+  fileprivate func forEachRow(
+    _ sql: String, of table: EntityTable, _ body: (ObjectReference, RowImage?, Statement) throws -> Void
+  ) throws {
     let statement = try statement(sql, [])
     defer { statement.reset() }
+    // Few rows share a writer, since a batch can be very large.
+    var (writer, count) = (engine.makeRowWriter(rowCapacity: Self.rowsPerWriter), 0)
     while try statement.step() {
-      // Read one row at a time, since a batch can be very large.
-      let writer = engine.makeRowWriter(rowCapacity: 1)
-      try table.readRow(statement, into: writer)
-      try body(writer.endRow(), statement)
+      if count == Self.rowsPerWriter { (writer, count) = (engine.makeRowWriter(rowCapacity: Self.rowsPerWriter), 0) }
+      count += 1
+      do { try table.readRow(statement, into: writer) } catch {
+        writer.abandonRow()
+        try body(try table.reference(of: statement), nil, statement)
+        continue
+      }
+      let row = writer.endRow()
+      try body(row.reference, row, statement)
     }
   }
 }
@@ -143,18 +189,14 @@ struct ReleasedReferences {
   ///   - condition: The condition of the rows.
   ///   - isOnly: Whether the request clears no other column of the table. The changes are then reported at once and not kept.
   mutating func add(_ column: TableColumn, of table: EntityTable, where condition: String, isOnly: Bool) throws {
-    guard let changes = batch.transaction.changes else { return }
+    guard let changes = batch.transaction.changes, table.root.subtree.contains(where: changes.needs.includes) else { return }
     var slots = SlotMask()
     slots.insert(column.slot.index)
     guard table.root.subtree.contains(where: { changes.needs[$0].includesOldRow || changes.needs[$0].includesNewRow }) else {
-      let statement = try batch.statement(table.references(where: condition, isNaming: false), [])
-      defer { statement.reset() }
-      while try statement.step() {
-        try add(try batch.schema.reference(key: statement.int64(0), entity: statement.int(1)), slots, nil, isOnly, changes)
-      }
+      try batch.forEachReference(table.references(where: condition, isNaming: false)) { try add($0, slots, nil, isOnly, changes) }
       return
     }
-    try batch.forEachRow(table.rows(where: condition), of: table) { row, _ in try add(row.reference, slots, row, isOnly, changes) }
+    try batch.forEachRow(table.rows(where: condition), of: table) { reference, row, _ in try add(reference, slots, row, isOnly, changes) }
   }
 
   private mutating func add(

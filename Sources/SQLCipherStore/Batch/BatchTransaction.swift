@@ -27,13 +27,18 @@ struct BatchTransaction {
   @discardableResult
   func run(_ sql: String, _ arguments: Int64...) throws -> Int { try run(sql, arguments.map { .int($0) }) }
 
-  /// Returns the objects of a statement that selects keys and entities.
+  /// Returns the objects of a statement that selects keys and entities. Only for statements that select few.
   func references(_ sql: String, _ arguments: Int64...) throws -> [ObjectReference] {
-    let statement = try statement(sql, arguments.map { .int($0) })
-    defer { statement.reset() }
     var found: [ObjectReference] = []
-    while try statement.step() { found.append(try schema.reference(key: statement.int64(0), entity: statement.int(1))) }
+    try forEachReference(sql, arguments.map { .int($0) }) { found.append($0) }
     return found
+  }
+
+  /// Calls a closure with each object of a statement that selects keys and entities.
+  func forEachReference(_ sql: String, _ arguments: [Slot] = [], _ body: (ObjectReference) throws -> Void) throws {
+    let statement = try statement(sql, arguments)
+    defer { statement.reset() }
+    while try statement.step() { try body(try schema.reference(key: statement.int64(0), entity: statement.int(1))) }
   }
 
   /// Returns the number in the first row of a statement, or `nil` for NULL or no row.
@@ -51,28 +56,6 @@ struct BatchTransaction {
   }
 
   func empty(_ table: BatchTable) throws { try connection.statement(sql: table.emptying).run() }
-}
-
-// MARK: - Links of rows in a batch
-
-extension BatchTransaction {
-  /// Returns the links from the rows in a batch table to their destinations.
-  ///
-  /// - Parameters:
-  ///   - column: The column of a to-one relationship.
-  ///   - table: The table of the rows and the column.
-  /// - Returns: The links, or `nil` if a row refers to an invalid object. Such a row can still be changed or deleted.
-  func links(by column: TableColumn, of table: EntityTable, in batchTable: BatchTable) throws -> [LinkChanges.Link]? {
-    let statement = try statement(table.destinations(by: column, in: batchTable), [])
-    defer { statement.reset() }
-    var found: [LinkChanges.Link] = []
-    while try statement.step() {
-      guard let destination = column.destination.object(of: statement, key: 2, entity: 3) else { return nil }
-      let source = try schema.reference(key: statement.int64(0), entity: statement.int(1))
-      found.append(LinkChanges.Link(source: source, destination: destination))
-    }
-    return found
-  }
 }
 
 // MARK: - Executing batch requests
@@ -103,7 +86,12 @@ extension StoreEngine {
   private func write(_ operation: StoreOperation, _ scope: RequestScope, _ body: (BatchTransaction) throws -> BatchChanges) throws
     -> BatchChanges
   {
-    try withoutDamage { try writeOnce(operation, scope, body) }
+    var isRepeated = false
+    return try withoutDamage {
+      if isRepeated { for consumer in scope.publishedChanges { consumer.discardChanges() } }
+      isRepeated = true
+      return try writeOnce(operation, scope, body)
+    }
   }
 
   private func writeOnce(_ operation: StoreOperation, _ scope: RequestScope, _ body: (BatchTransaction) throws -> BatchChanges) throws
@@ -116,7 +104,7 @@ extension StoreEngine {
         return try body(BatchTransaction(engine: self, transaction: transaction))
       }
       try transaction.commit()
-      changes.add(transaction.outcome)
+      changes.historyPosition = transaction.outcome.historyPosition
       return changes
     } catch {
       transaction.rollBack()

@@ -38,16 +38,33 @@ struct BatchUpdater {
     try checkDestinations()
     try batch.prepare(updatedRows)
     defer { try? batch.empty(updatedRows) }
-    var changes = BatchChanges()
-    changes.links = .listed([])
-    guard try select() > 0 else { return changes }
-    let updated = try batch.references(updatedRows.references)
-    changes.links = try changedLinks(of: updated)
-    // Before any row changes.
-    if batch.transaction.changes != nil {
-      try batch.reportUpdates(of: updated, by: plan, completing: completed(), of: table, in: updatedRows)
+    var total = 0
+    let all = try insertion(after: nil)
+    try batch.forEachChunk(in: updatedRows, isDivisible: { isDivisible(all) }, select: { try select($0, all) }) {
+      total += try update($0)
     }
-    let partners = try clearInverses(of: updated)
+    return BatchChanges(counting: 0, updated: total, deleted: 0)
+  }
+
+  /// Returns whether the rows can be updated in several chunks: no row's new values or uniqueness depend on other rows.
+  private func isDivisible(_ selection: SQLFragment) -> Bool {
+    let setsPairs = plan.assignments.contains { assignment in
+      assignment.slot.relationship.flatMap { schema.model.inverse(of: $0) }.map { !$0.isToMany } ?? false
+    }
+    return !setsPairs && uniqueColumns().isEmpty && selection.isOfOneTable
+  }
+
+  /// Updates the rows in the batch table.
+  ///
+  /// - Parameter count: The number of these rows.
+  /// - Returns: The number of rows that were changed.
+  private func update(_ count: Int) throws -> Int {
+    // Before any row changes.
+    if let changes = batch.transaction.changes {
+      changes.expect(count)
+      try batch.reportUpdates(by: plan, completing: completed, of: table, in: updatedRows)
+    }
+    let partnerCount = try clearInverses()
     try assignPositions()
     let unique = uniqueColumns()
     if !unique.isEmpty {
@@ -58,8 +75,7 @@ struct BatchUpdater {
       throw try constraintConflict(error)
     }
     try checkComposites()
-    changes.updated = updated + partners
-    return changes
+    return count + partnerCount
   }
 
   private func checkDestinations() throws {
@@ -76,28 +92,6 @@ struct BatchUpdater {
 
   // MARK: Selection
 
-  private func selection(_ values: (QueryGenerator, QueryScope) throws -> [SQLFragment]) throws -> SQLFragment {
-    // Bind each list as one placeholder. The statement is not reused, so its shape does not matter.
-    let onePerList = QueryGenerator.Constants.placeholders(listCapacities: Array(repeating: -1, count: plan.fetch.constants.count))
-    let direct = try selection(values, onePerList)
-    return direct.binders.count <= SelectGenerator.maximumBinderCount ? direct : try selection(values, .packed)
-  }
-
-  private func selection(
-    _ values: (QueryGenerator, QueryScope) throws -> [SQLFragment], _ constants: QueryGenerator.Constants
-  ) throws -> SQLFragment {
-    let generator = QueryGenerator(schema: schema, constants: constants)
-    let scope = QueryScope(
-      table: table, alias: generator.makeAlias("t"), of: plan.fetch.entity.number,
-      required: QueryGenerator.requiredSteps(of: plan.fetch.predicate, scope: 0))
-    // Generating the condition and the values adds joins to the scope.
-    let condition = try generator.condition(of: plan.fetch, scope)
-    let selected = [SQLFragment(table.reference(alias: scope.alias))] + (try values(generator, scope))
-    var statement = scope.query(SQLFragment.joined(selected, by: ", "), where: condition)
-    if case .packed = constants { statement.binders.insert(.packedConstants, at: 0) }
-    return statement
-  }
-
   private func bound<Result>(
     _ head: String, _ selection: SQLFragment, _ body: (Statement) throws -> Result
   ) throws -> Result {
@@ -109,16 +103,23 @@ struct BatchUpdater {
     return try body(statement)
   }
 
-  private func select() throws -> Int {
-    let insertion = try selection { generator, scope in
+  /// Returns the selection of the rows, or of a chunk of them, with the computed values.
+  private func insertion(after last: Int64?) throws -> SQLFragment {
+    try batch.selection(of: plan.fetch, from: table, after: last) { generator, scope in
       try computed.map { item in
         let value = try generator.value(item.expression, [scope])
         let assigned: SQLFragment = "\(SQLFunctions.assign)(\(plan.entity.number), \(item.slot.index), \(value))"
         return keepsExternals(item.slot) ? "\(SQLFunctions.keep)(\(assigned))" : assigned
       }
     }
+  }
+
+  /// - Parameter all: The selection of all rows.
+  private func select(_ chunk: BatchTransaction.Chunk, _ all: SQLFragment) throws -> Int {
+    var selection = all
+    if case .after(let last) = chunk { selection = try insertion(after: last) } else { selection.text += chunk.limit }
     do {
-      return try bound(updatedRows.insertion, insertion) { statement in
+      return try bound(updatedRows.insertion, selection) { statement in
         try statement.run()
         return batch.connection.changes
       }
@@ -130,7 +131,9 @@ struct BatchUpdater {
 
   /// Finds the rejected value again, and throws the error that describes it.
   private func throwRejectedValueError() throws {
-    var values = try selection { generator, scope in try computed.map { try generator.value($0.expression, [scope]) } }
+    var values = try batch.selection(of: plan.fetch, from: table) { generator, scope in
+      try computed.map { try generator.value($0.expression, [scope]) }
+    }
     values.append(" ORDER BY 1")
     try bound("", values) { statement in
       while try statement.step() {
@@ -143,49 +146,36 @@ struct BatchUpdater {
 
   // MARK: Relationships
 
-  private func changedLinks(of updated: [ObjectReference]) throws -> BatchLinks {
-    let relationships = plan.assignments.compactMap { assignment -> (CompiledRelationship, TableColumn, ObjectReference)? in
-      guard let relationship = assignment.slot.relationship, let column = column(of: assignment.slot) else { return nil }
-      guard case .constant(.int(let word)) = assignment.value else { return (relationship, column, ObjectReference(rawValue: 0)) }
-      return (relationship, column, ObjectReference(rawValue: word))
-    }
-    if relationships.isEmpty { return .listed([]) }
-    if updated.count > BatchLinks.maximumRowCount { return .unknown }
-    var changes: [LinkChanges] = []
-    for (relationship, column, destination) in relationships {
-      guard let previous = try batch.links(by: column, of: table, in: updatedRows) else { return .unknown }
-      let staying = Set(previous.filter { $0.destination == destination }.map(\.source))
-      let arriving = destination.isNull ? [] : updated.filter { !staying.contains($0) }
-      changes.append(
-        LinkChanges(
-          relationshipID: relationship.id, added: arriving.map { LinkChanges.Link(source: $0, destination: destination) },
-          removed: previous.filter { $0.destination != destination }))
-    }
-    return .listed(changes)
-  }
-
   /// Clears the inverses of one-to-one relationships that are set to nil.
-  private func clearInverses(of updated: [ObjectReference]) throws -> [ObjectReference] {
-    var partners: [ObjectReference] = []
+  ///
+  /// - Returns: The number of rows that were changed and are not updated themselves.
+  private func clearInverses() throws -> Int {
+    var partnerCount = 0
     var released = ReleasedReferences(batch)
+    var prepared: Set<Int> = []
     for assignment in plan.assignments {
       guard let relationship = assignment.slot.relationship, let inverse = schema.model.inverse(of: relationship), !inverse.isToMany,
         case .column(let index, let column) = schema.relationships[inverse.id]
       else { continue }
       let target = schema.tables[index]
-      let found = try batch.references(target.references(where: target.refers(by: column, to: updatedRows), isNaming: false))
-      if found.isEmpty { continue }
+      let condition = target.refers(by: column, to: updatedRows)
       if !inverse.isOptional {
-        throw BatchError(required: inverse, schema.model, found.map { space.objectID(of: $0) })
+        let emptied = try batch.references(target.references(where: condition, isNaming: true))
+        if !emptied.isEmpty { throw BatchError(required: inverse, schema.model, emptied.map { space.objectID(of: $0) }) }
+        continue
       }
-      try released.add(column, of: target, where: target.refers(by: column, to: updatedRows), isOnly: plan.assignments.count == 1)
+      if prepared.insert(index).inserted { try batch.prepare(.released(index)) }
+      let others = index == table.index ? updatedRows.lacks("\(target.name).\(target.key)") : ""
+      let count = try batch.run(target.insertingKeys(in: .released(index), where: condition + others))
+      // Rows that are updated themselves, or already in the table, are not counted.
+      if count == 0, try batch.number(target.hasRow(where: condition)) == nil { continue }
+      partnerCount += count
+      try released.add(column, of: target, where: condition, isOnly: plan.assignments.count == 1)
       try batch.run(target.releasing(column, from: updatedRows, isUpdated: index == table.index))
-      partners += found
     }
     try released.report()
-    guard !partners.isEmpty else { return [] }
-    var seen = Set(updated)
-    return partners.filter { seen.insert($0).inserted }
+    for index in prepared { try batch.empty(.released(index)) }
+    return partnerCount
   }
 
   /// Moves rows with a new owner to the end of its ordered members, and clears the positions of rows without an owner.

@@ -14,8 +14,8 @@ struct DerivationUpdater {
   private var schema: StoreSchema { rows.schema }
   private var trace: StatementTrace { rows.trace }
   private var connection: Connection { transaction.connection }
-  /// The rows with new values: the number of their entity in the model, by table and key.
-  private(set) var changed: [Int: [Int64: Int]] = [:]
+  /// The keys of the rows with new values, by the number of their entity in the model.
+  private(set) var changed: [Int: RowKeySet] = [:]
 
   private typealias Update = (key: Int64, entity: Int, value: Slot)
 
@@ -38,26 +38,47 @@ struct DerivationUpdater {
       for position in marked.indices.dropFirst() where !marked[position].isEmpty {
         try addOwners(of: marked[position], at: position, derivation, to: &keys)
       }
-      if !keys.isEmpty { try update(derivation, keys.sorted()[...]) }
+      if !keys.isEmpty { try update(derivation, keys) }
     }
   }
 
-  private func addOwners(of rows: Set<Int64>, at position: Int, _ derivation: StoreDerivation, to keys: inout Set<Int64>) throws {
-    try KeyListSize.forEachChunk(of: rows.sorted()[...]) { chunk, size in
-      let statement = try connection.statement(sql: derivation.owners(of: position, size.condition))
-      defer { statement.reset() }
+  private func addOwners(of rows: RowKeySet, at position: Int, _ derivation: StoreDerivation, to keys: inout RowKeySet) throws {
+    try rows.forEachList { list in
+      try KeyListSize.forEachChunk(of: list) { chunk, size in
+        let statement = try connection.statement(sql: derivation.owners(of: position, size.condition))
+        defer { statement.reset() }
+        try size.bind(chunk, to: statement)
+        trace.record(statement)
+        while try statement.step() { keys.insert(statement.int64(0)) }
+      }
+    }
+  }
+
+  private mutating func update(_ derivation: StoreDerivation, _ keys: RowKeySet) throws {
+    let isUnique = isUnique(derivation)
+    var updates: [Update] = []
+    try keys.forEachList { list in
+      try addUpdates(of: derivation, list, to: &updates)
+      // Unique values are written when all of them are known, so that they can move between rows.
+      if isUnique { return }
+      try write(updates, derivation)
+      updates.removeAll(keepingCapacity: true)
+    }
+    guard !updates.isEmpty else { return }
+    try KeyListSize.forEachChunk(of: updates.map(\.key)[...]) { chunk, size in
+      let statement = try connection.statement(sql: derivation.table.clearing(derivation.column, size))
       try size.bind(chunk, to: statement)
       trace.record(statement)
-      while try statement.step() { keys.insert(statement.int64(0)) }
+      try statement.run()
     }
+    try write(updates, derivation)
   }
 
-  private mutating func update(_ derivation: StoreDerivation, _ keys: ArraySlice<Int64>) throws {
+  private func addUpdates(of derivation: StoreDerivation, _ keys: ArraySlice<Int64>, to updates: inout [Update]) throws {
     let table = derivation.table
     let isNow = derivation.derivation.operation == .now
     let value = isNow ? "NULL" : try derivation.value(of: "t", in: schema)
     let condition = derivation.entityCondition(schema.model, alias: "t")
-    var updates: [Update] = []
     try KeyListSize.forEachChunk(of: keys) { chunk, size in
       let statement = try connection.statement(sql: table.computed(value, nextTo: derivation.column, where: condition, size))
       defer { statement.reset() }
@@ -78,18 +99,11 @@ struct DerivationUpdater {
         }
       }
     }
-    guard !updates.isEmpty else { return }
-    let isUnique = isUnique(derivation)
-    if isUnique {
-      // Clear unique values first, so that they can move between rows.
-      try KeyListSize.forEachChunk(of: updates.map(\.key)[...]) { chunk, size in
-        let statement = try connection.statement(sql: table.clearing(derivation.column, size))
-        try size.bind(chunk, to: statement)
-        trace.record(statement)
-        try statement.run()
-      }
-    }
-    let statement = try connection.statement(sql: table.setting(derivation.column))
+  }
+
+  private mutating func write(_ updates: [Update], _ derivation: StoreDerivation) throws {
+    if updates.isEmpty { return }
+    let statement = try connection.statement(sql: derivation.table.setting(derivation.column))
     for update in updates {
       try statement.bind(1, update.value)
       try statement.bind(2, update.key)
@@ -100,7 +114,7 @@ struct DerivationUpdater {
         if error.extendedCode == ConstraintCode.unique { throw try constraintConflict(derivation, updates, error) }
         throw error
       }
-      changed[table.index, default: [:]][update.key] = update.entity
+      changed[update.entity, default: RowKeySet()].insert(update.key)
     }
   }
 
@@ -137,14 +151,12 @@ struct DerivationUpdater {
       own.formUnion(request.inserted.references)
       own.formUnion(request.updated.lazy.map(\.row.reference))
     }
-    for reference in changedReferences where !own.contains(reference) {
-      try changes.update(reference, schema.model.entities[reference.entity].derivedSlots, old: nil, new: nil, isDerived: true)
-    }
-  }
-
-  var changedReferences: [ObjectReference] {
-    changed.sorted { $0.key < $1.key }.flatMap { _, rows in
-      rows.sorted { $0.key < $1.key }.map { ObjectReference(entity: $0.value, key: $0.key) }
+    for (entity, keys) in changed.sorted(by: { $0.key < $1.key }) where changes.needs.includes(entity) {
+      let slots = schema.model.entities[entity].derivedSlots
+      try keys.forEach { key in
+        let reference = ObjectReference(entity: entity, key: key)
+        if !own.contains(reference) { try changes.update(reference, slots, old: nil, new: nil, isDerived: true) }
+      }
     }
   }
 
@@ -157,8 +169,11 @@ struct DerivationUpdater {
     var images: [RowImage] = []
     var saved: Set<ObjectReference> = []
     for row in request.inserted where schema.model.entities[row.entityNumber].hasDerivedSlots {
-      let table = try schema.table(of: row.entityNumber).index
-      if changed[table]?[row.key] == nil { images.append(row) } else { read[table, default: []].append(row.key) }
+      if changed[row.entityNumber]?.contains(row.key) ?? false {
+        read[try schema.table(of: row.entityNumber).index, default: []].append(row.key)
+      } else {
+        images.append(row)
+      }
       saved.insert(row.reference)
     }
     // The saving context may have outdated derived values of these rows, since updates of derived values do not change versions.
@@ -166,7 +181,13 @@ struct DerivationUpdater {
       read[try schema.table(of: update.row.entityNumber).index, default: []].append(update.row.key)
       saved.insert(update.row.reference)
     }
-    let others = changedReferences.filter { !saved.contains($0) }
+    var others: [ObjectReference] = []
+    for (entity, keys) in changed.sorted(by: { $0.key < $1.key }) {
+      keys.forEach { key in
+        let reference = ObjectReference(entity: entity, key: key)
+        if !saved.contains(reference) { others.append(reference) }
+      }
+    }
     if others.count > Self.maximumAnswer {
       outcome.outdated = others
     } else {
@@ -192,7 +213,7 @@ struct DerivationUpdater {
 final class OutdatedDerivations: Sendable {
   private struct State {
     var identities: [[UInt8]] = []
-    var rows: [[Set<Int64>]] = []
+    var rows: [[RowKeySet]] = []
     var areLocal: [Bool] = []
     var isEmpty = true
     /// Whether the derivations are set. While the store is being opened, they are not, and calls of triggers are ignored.
@@ -203,7 +224,7 @@ final class OutdatedDerivations: Sendable {
   func prepare(for derivations: [StoreDerivation]) {
     state.withLock { state in
       state.identities = derivations.map { Array($0.identity.utf8) }
-      state.rows = derivations.map { Array(repeating: [], count: $0.positionCount) }
+      state.rows = derivations.map { Array(repeating: RowKeySet(), count: $0.positionCount) }
       state.areLocal = derivations.map { $0.derivation.isLocal }
       state.isEmpty = true
       state.isPrepared = true
@@ -236,7 +257,9 @@ final class OutdatedDerivations: Sendable {
     state.withLock { state in
       if state.isEmpty { return }
       for number in state.rows.indices {
-        for position in state.rows[number].indices where !state.rows[number][position].isEmpty { state.rows[number][position] = [] }
+        for position in state.rows[number].indices where !state.rows[number][position].isEmpty {
+          state.rows[number][position] = RowKeySet()
+        }
       }
       state.isEmpty = true
     }
@@ -246,16 +269,16 @@ final class OutdatedDerivations: Sendable {
   func removeLocalMarks() {
     state.withLock { state in
       if state.isEmpty { return }
-      for number in state.rows.indices where state.areLocal[number] { state.rows[number][0] = [] }
+      for number in state.rows.indices where state.areLocal[number] { state.rows[number][0] = RowKeySet() }
     }
   }
 
   /// Returns the marked rows of a derivation by position, and removes the marks.
-  func take(_ number: Int) -> [Set<Int64>] {
+  func take(_ number: Int) -> [RowKeySet] {
     state.withLock { state in
       if state.isEmpty { return [] }
       let rows = state.rows[number]
-      for position in rows.indices where !rows[position].isEmpty { state.rows[number][position] = [] }
+      for position in rows.indices where !rows[position].isEmpty { state.rows[number][position] = RowKeySet() }
       return rows
     }
   }

@@ -87,14 +87,20 @@ public final class SQLCipherIncrementalStore: IncrementalStore {
       return .saved(try StoreError.mapping { try engine.save(changes, in: scope) })
     case .batchInsert(let insertion):
       let engine = try writableEngine(.batchInsert)
-      return .batch(try StoreError.mapping { try engine.execute(insertion, in: scope) })
-    case .batchUpdate(let request):
+      return try batch(request, scope) { try engine.execute(insertion, in: $0) }
+    case .batchUpdate(let update):
       let engine = try writableEngine(.batchUpdate)
-      return .batch(try StoreError.mapping { try engine.execute(request, in: scope) })
-    case .batchDelete(let request):
+      return try batch(request, scope) { try engine.execute(update, in: $0) }
+    case .batchDelete(let deletion):
       let engine = try writableEngine(.batchDelete)
-      return .batch(try StoreError.mapping { try engine.execute(request, in: scope) })
+      return try batch(request, scope) { try engine.execute(deletion, in: $0) }
     }
+  }
+
+  private func batch(
+    _ request: PersistentStoreRequest, _ scope: RequestScope, _ body: (RequestScope) throws -> BatchChanges
+  ) throws -> PersistentStoreResult {
+    .batch(try scope.executingBatch(request, of: configuration.model) { scope in try StoreError.mapping { try body(scope) } })
   }
 
   func writableEngine(_ operation: StoreOperation) throws -> StoreEngine {

@@ -102,6 +102,14 @@ extension EntityTable {
     try readPlan(values).read(values, into: writer)
   }
 
+  /// Returns the object of the current row of a statement that selects `readColumns`.
+  func reference(of statement: Statement) throws -> ObjectReference {
+    let values = statement.columnValues
+    let entity = entity == nil ? readPlans[0].entityNumber : try readPlan(values).entityNumber
+    guard RowKey.isKey(values[0].int64) else { throw StoreError.invalidKey }
+    return ObjectReference(entity: entity, key: values[0].int64)
+  }
+
   /// Adds the cached row with the key and version of the current row, with the plan of the row's entity.
   ///
   /// - Returns: Whether a cached row was added.

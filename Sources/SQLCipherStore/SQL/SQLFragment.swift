@@ -57,6 +57,9 @@ struct SQLFragment: ExpressibleByStringInterpolation, Sendable {
 
   var hasSubquery: Bool { text.contains("SELECT ") }
 
+  /// Whether the fragment, a query, reads only rows of one table, each on its own.
+  var isOfOneTable: Bool { !text.dropFirst().contains("SELECT ") && !text.contains(" JOIN ") }
+
   var parenthesized: SQLFragment { "(\(self))" }
 
   /// Joins fragments. Long sequences are joined in parenthesized groups, since SQLite's parse tree is as deep as a sequence is long.

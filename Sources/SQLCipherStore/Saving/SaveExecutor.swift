@@ -54,7 +54,7 @@ struct SaveExecutor {
   ///
   /// - Parameter oldRows: The former rows that the consumers need.
   func report(oldRows: [ObjectReference: RowImage] = [:]) throws {
-    try changes?.save(request, oldRows: oldRows, removedLinks: removedLinks?.links ?? []) { orderChanges[$0] }
+    try changes?.save(request, oldRows: oldRows, removedLinks: removedLinks) { orderChanges[$0] }
   }
 
   mutating func run() throws {

@@ -9,7 +9,8 @@ extension StoreEngine {
     // A stage of a migration can write objects of another model.
     let observation = transaction.observation.flatMap { $0.model === schema.model ? $0 : nil }
     let recording = transaction.excludes(HistoryTables.all.name) ? nil : history.recording
-    if recording == nil, observation == nil, sideTables.components.isEmpty { return nil }
+    let requested = scope.publishedChanges
+    if recording == nil, observation == nil, requested.isEmpty, sideTables.components.isEmpty { return nil }
     var consumers: [any ChangeConsumer] = []
     let origin = history.origin ?? scope.origin(of: kind)
     if let recording {
@@ -24,6 +25,7 @@ extension StoreEngine {
       observation.begin(origin)
       consumers.append(observation)
     }
+    consumers += requested as [any ChangeConsumer]
     transaction.changes = ChangeStream.begin(consumers, in: scope.objectIDSpace)
     return transaction.changes
   }

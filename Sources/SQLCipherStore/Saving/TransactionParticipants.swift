@@ -52,7 +52,7 @@ final class DerivedValues: TransactionParticipant {
         rows: rows, marks: marks, transaction: transaction, now: transaction.purpose.now ?? Date().timeIntervalSinceReferenceDate)
       try updater.run()
       if let changes = transaction.changes { try updater.report(to: changes) }
-      transaction.outcome = try transaction.purpose.request.map(updater.outcome) ?? SaveOutcome(outdated: updater.changedReferences)
+      if let request = transaction.purpose.request { transaction.outcome = try updater.outcome(of: request) }
     }
   }
 

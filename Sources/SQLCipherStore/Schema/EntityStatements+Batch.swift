@@ -7,9 +7,11 @@ extension EntityTable {
   /// A condition that a row is in a batch table.
   func isIn(_ batch: BatchTable) -> String { "\(name).\(key) IN \(batch.keys)" }
 
-  /// Selects the keys and entities of the rows in a batch table.
-  func references(in batch: BatchTable) -> String {
-    "SELECT \(reference(alias: "t")) FROM \(batch.source) AS b CROSS JOIN \(name) AS t ON t.\(key) = b.k"
+  /// Selects the keys and entities of the rows in a batch table, and their references: each destination's key, followed by its entity
+  /// number if a column holds it.
+  func references(in batch: BatchTable, with columns: [TableColumn]) -> String {
+    let names = columns.flatMap { [$0.name] + [$0.entityColumn].compactMap { $0 } }.map { ", t.\($0)" }.joined()
+    return "SELECT \(reference(alias: "t"))\(names) FROM \(batch.source) AS b CROSS JOIN \(name) AS t ON t.\(key) = b.k"
   }
 
   /// Selects the keys and entities of rows.
@@ -19,13 +21,6 @@ extension EntityTable {
   ///   - isNaming: Whether to limit the result to the objects that an error lists.
   func references(where condition: String, isNaming: Bool) -> String {
     "SELECT \(reference(alias: name)) FROM \(name) WHERE \(condition)" + (isNaming ? " ORDER BY 1 LIMIT \(Self.maximumNamedCount)" : "")
-  }
-
-  /// Selects the references of the rows in a batch table: key, entity, the destination's key, and the destination's entity number if a
-  /// column holds it.
-  func destinations(by column: TableColumn, in batch: BatchTable) -> String {
-    "SELECT \(reference(alias: "t")), t.\(column.name)\(column.entityColumn.map { ", t.\($0)" } ?? "")"
-      + " FROM \(batch.source) AS b CROSS JOIN \(name) AS t ON t.\(key) = b.k WHERE t.\(column.name) IS NOT NULL"
   }
 
   /// Selects the rows in a batch table, followed by the first `valueCount` computed values of each.
@@ -59,6 +54,20 @@ extension EntityTable {
   /// Inserts the keys of the rows that meet a condition into a batch table, unless it contains them already.
   func insertingKeys(in batch: BatchTable, where condition: String) -> String {
     "INSERT OR IGNORE INTO \(batch.source) (k) SELECT \(name).\(key) FROM \(name) WHERE \(condition)"
+  }
+
+  /// Restricts a condition to the rows with greater keys.
+  func following(_ last: Int64, _ key: String, _ condition: SQLFragment?) -> SQLFragment {
+    var result: SQLFragment = "\(key) > \(Int(last))"
+    if let condition { result = "\(condition.parenthesized) AND \(result)" }
+    return result
+  }
+
+  /// Makes SQLite read the rows in the order of their keys.
+  static let scanHint = " NOT INDEXED"
+
+  static func limit(_ count: Int, by key: String? = nil) -> SQLFragment {
+    SQLFragment((key.map { " ORDER BY \($0)" } ?? "") + " LIMIT \(count)")
   }
 
   // MARK: Cascades
@@ -170,9 +179,12 @@ struct BatchTable: Sendable {
   private let index: String?
 
   /// The rows of an entity's table to delete: key, entity, and the generation in which a cascade reached them.
-  static func toDelete(_ table: Int) -> BatchTable {
+  ///
+  /// - Parameter hasCascades: Whether a cascade starts at the table, so that its generations have an index.
+  static func toDelete(_ table: Int, hasCascades: Bool = false) -> BatchTable {
     BatchTable(
-      name: "cipherdata_doomed_\(table)", columns: "k INTEGER PRIMARY KEY, e INTEGER, g INTEGER NOT NULL DEFAULT 0", index: "g")
+      name: "cipherdata_doomed_\(table)", columns: "k INTEGER PRIMARY KEY, e INTEGER, g INTEGER NOT NULL DEFAULT 0",
+      index: hasCascades ? "g" : nil)
   }
 
   /// The rows of an entity's table whose references to deleted rows are cleared.
@@ -207,6 +219,8 @@ struct BatchTable: Sendable {
 
   /// A subquery of the keys of one generation.
   var keysOfGeneration: String { "(SELECT k FROM \(source) WHERE g = ?)" }
+
+  var greatestKey: String { "SELECT max(k) FROM \(source)" }
 
   var references: String { "SELECT k, e FROM \(source)" }
 

@@ -49,6 +49,12 @@ package struct RowTransfer {
   private let engine: StoreEngine
   private let scope: RequestScope
   private let orders = TransferredOrders()
+  private let running = Running()
+
+  /// The consumers of the running transaction.
+  private final class Running {
+    var consumer: PublishedChanges?
+  }
 
   /// Prepares to write to an open store.
   ///
@@ -71,6 +77,8 @@ package struct RowTransfer {
   /// computed before the rows that they depend on exist.
   package func transaction(_ body: () throws -> Void) throws {
     try store.performTransaction {
+      running.consumer = store.makeConsumer(.transfer, publishes: true)
+      defer { running.consumer = nil }
       try StoreError.mapping { try engine.write { try SchemaAuxiliaries.dropFollowers($0) } }
       try body()
       try StoreError.mapping {
@@ -81,7 +89,14 @@ package struct RowTransfer {
           }
         }
       }
+      _ = store.finishBatch(.transfer, running.consumer, publishes: true, scope: scope)
     }
+  }
+
+  private var consumedScope: RequestScope {
+    var scope = scope
+    scope.consumers = running.consumer.map { [$0] }
+    return scope
   }
 
   /// Reserves the keys up to the greatest of another store.
@@ -102,7 +117,7 @@ package struct RowTransfer {
     if !store.incrementalStore.acceptsExternalData { request = try request.withBytesInRows(engine.schema.model) }
     try StoreError.mapping {
       try engine.writeExplained(.import) { [request] transaction in
-        _ = try engine.beginChanges(.transfer, transaction, scope)
+        _ = try engine.beginChanges(.transfer, transaction, consumedScope)
         var executor = SaveExecutor(engine: engine, transaction: transaction, request: request, space: scope.objectIDSpace)
         for place in places {
           executor.insertedOrders[SaveExecutor.OrderedMember(relationship: place.relationship, key: place.key)] = place.place
@@ -110,13 +125,6 @@ package struct RowTransfer {
         try executor.run()
         try executor.report()
       }
-    }
-    store.publish {
-      let references = rows.references
-      let entities = Set(references.map(\.entity)).map { engine.schema.model.entities[$0] }
-      return ChangeSet(
-        BatchChanges(inserted: references), updatedSlots: nil, setting: entities.flatMap { $0.slots.compactMap(\.relationship) }, of: store,
-        scope: scope)
     }
   }
 
@@ -126,10 +134,10 @@ package struct RowTransfer {
   @discardableResult
   package func insert(_ links: [Link], of relationship: CompiledRelationship) throws -> Int {
     let side = try joinSide(of: relationship)
-    let count = try StoreError.mapping {
+    return try StoreError.mapping {
       try engine.writeExplained(.import) { transaction in
         let connection = transaction.connection
-        let changes = try engine.beginChanges(.transfer, transaction, scope)
+        let changes = try engine.beginChanges(.transfer, transaction, consumedScope)
         let statement = try engine.statement(.positionedInsertion(side: side.number), on: connection)
         var count = 0
         for link in links {
@@ -143,11 +151,6 @@ package struct RowTransfer {
         return count
       }
     }
-    store.publish {
-      let changes = BatchChanges(updated: Array(Set(links.flatMap { [$0.near, $0.far] })))
-      return ChangeSet(changes, updatedSlots: SlotMask(), setting: [relationship], of: store, scope: scope)
-    }
-    return count
   }
 
   /// Inserts the opposite direction of every link of a relationship that is its own inverse.
