@@ -93,11 +93,13 @@
 @_exported public import struct ObjectStore.PersistentStoreDescription
 @_exported public import struct ObjectStore.QueryGeneration
 @_exported public import struct ObjectStore.QueryGenerationToken
+@_exported public import struct ObjectStore.RecordedValues
 @_exported public import struct ObjectStore.RemoteStoreChange
 @_exported public import class ObjectStore.RequestCancellation
 @_exported public import enum ObjectStore.RowChange
 @_exported public import struct ObjectStore.RowSnapshot
 @_exported public import struct ObjectStore.RowValues
+@_exported public import struct ObjectStore.SchemaChange
 @_exported public import struct ObjectStore.StoreError
 @_exported public import struct ObjectStore.StoreMetadata
 @_exported public import struct ObjectStore.StoreOperation

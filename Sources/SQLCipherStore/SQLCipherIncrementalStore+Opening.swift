@@ -179,10 +179,11 @@ extension SQLCipherIncrementalStore {
       if configuration.model.fits(hashes, entityNumbers: configuration.entityNumbers), !configuration.description.isReadOnly,
         renewsModel || !isUpToDate
       {
-        return try WriteTransaction.run(on: connection, [], excluding: excluded) { transaction -> Stored in
+        let observers = observers.map { ObservedTransactions($0, storeIdentifier: record.identifier, model: configuration.model) }
+        return try WriteTransaction.run(on: connection, observers.map { [$0] } ?? [], excluding: excluded) { transaction -> Stored in
           // Another process has just migrated the store. Its new tables must not be changed for this model.
           if try connection.userVersion() != generation, let stored = try readStored(connection) { return stored }
-          try updateAuxiliaries(layout, transaction)
+          try updateAuxiliaries(record.identifier, layout, transaction)
           var record = record
           record.hasExternalTable = record.hasExternalTable || configuration.model.hasExternalAttributes
           return (record, hashes, layout)
@@ -214,15 +215,23 @@ extension SQLCipherIncrementalStore {
 
   /// Updates the indexes, triggers and full-text tables for the model, and records that together with the model, so that code that uses the
   /// stored model does not revert it.
-  private func updateAuxiliaries(_ layout: TableLayout, _ transaction: WriteTransaction) throws {
+  private func updateAuxiliaries(_ identifier: String, _ layout: TableLayout, _ transaction: WriteTransaction) throws {
     let model = configuration.model
     let schema = try StoreSchema(model: model, layout: layout)
     let computed = try SchemaAuxiliaries(schema: schema).update(transaction)
     if !computed.isEmpty {
+      let author = configuration.description.migrationAuthor
       let trace = StatementTrace(observer: configuration.description.sqlObserver)
-      let history = try MigrationHistory(transaction, author: configuration.description.migrationAuthor, trace: trace, path: path)
-      let ids = HistoryIDs(layout, of: model)
-      try history?.write(MigrationChanges.computed(computed, ids), from: model.checksum, to: schema, ids)
+      let history = try MigrationHistory(transaction, author: author, trace: trace, path: path)
+      var identified = layout
+      if history == nil { identified.assignHistoryIDs(of: model) }
+      let ids = HistoryIDs(identified, of: model)
+      let observation = transaction.observation.map { observation in
+        observation.begin(TransactionOrigin(.migration, author: author))
+        return MigrationObservation(observation, ids, storeIdentifier: identifier)
+      }
+      let report = MigrationReport(history, observation, nil, author: author)
+      try report.report(MigrationChanges.computed(computed, ids), from: model.checksum, to: schema, ids)
     }
     let isSameLayout = layout == TableLayout(model: model, entityNumbers: configuration.entityNumbers)
     try MetadataTable.write(

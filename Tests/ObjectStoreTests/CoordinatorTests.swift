@@ -35,6 +35,13 @@ final class CoordinatorTests: XCTestCase {
     func loadMetadata() throws -> StoreMetadata {
       Self.note("loadMetadata")
       if failure == "loadMetadata" { throw StoreError(.storeCorrupt, "Damaged.") }
+      var metadata = try store.loadMetadata()
+      if let failure, failure.hasPrefix("migration") { metadata.modelHashes = [:] }
+      return metadata
+    }
+    func migrate(_ request: StoreMigrationRequest) throws -> StoreMetadata {
+      Self.note("migrate")
+      if failure == "migration failure" { throw StoreError(.storeCorrupt, "Damaged.") }
       return try store.loadMetadata()
     }
     func execute(_ request: PersistentStoreRequest, in scope: RequestScope) throws -> PersistentStoreResult {
@@ -95,6 +102,49 @@ final class CoordinatorTests: XCTestCase {
       XCTAssertEqual(error.code, .unknownStoreType)
       XCTAssertTrue(error.message.contains("InMemory"), error.message)
     }
+  }
+
+  /// Records what an observer sees, next to what the store does.
+  private final class Observer: TransactionObserver {
+    struct Rejection: Error {}
+    let rejects: Bool
+    init(rejects: Bool) { self.rejects = rejects }
+
+    func didChange(_ change: RowChange, in transaction: ObservedTransaction) {
+      if case .unspecified = change { RecordingStore.note("unspecified \(transaction.kind)") }
+    }
+    func willCommit(_ transaction: ObservedTransaction) throws {
+      RecordingStore.note("will commit")
+      if rejects { throw Rejection() }
+    }
+    func didUndoChanges(in transaction: ObservedTransaction, keeping count: Int) {}
+    func didCommit(_ transaction: ObservedTransaction) { RecordingStore.note("did commit") }
+    func didRollback(_ transaction: ObservedTransaction) { RecordingStore.note("did roll back") }
+  }
+
+  func testTheMigrationOfAnApplicationStoreIsReportedBeforeItBegins() async throws {
+    func open(_ failure: String, rejects: Bool) async throws -> [String] {
+      RecordingStore.events.withLock { $0 = [] }
+      let coordinator = makeCoordinator()
+      try coordinator.addTransactionObserver(Observer(rejects: rejects))
+      var description = PersistentStoreDescription(type: RecordingStore.type)
+      description[.failure] = failure
+      do {
+        try coordinator.remove(try await coordinator.addPersistentStore(with: description))
+      } catch let error as StoreError {
+        XCTAssertEqual(error.code, .storeCorrupt)
+      } catch {
+        XCTAssertTrue(error is Observer.Rejection, "\(error)")
+      }
+      return RecordingStore.events.withLock { $0.filter { !["init", "unlock", "loadMetadata", "close"].contains($0) } }
+    }
+    let seen = ["unspecified migration", "will commit"]
+    var found = try await open("migration", rejects: false)
+    XCTAssertEqual(found, seen + ["migrate", "did commit"])
+    found = try await open("migration", rejects: true)
+    XCTAssertEqual(found, seen + ["did roll back"])
+    found = try await open("migration failure", rejects: false)
+    XCTAssertEqual(found, seen + ["migrate", "did roll back"])
   }
 
   func testStoreThatFailsToOpenIsClosed() async throws {

@@ -55,7 +55,7 @@ final class JournalComponent: SideTableOwner {
       case .insert(let inserted): (row, kind, count) = (inserted, "insert", 1)
       case .update(let updated): (row, kind, count) = (updated, "update", 0)
       case .delete(let deleted): (row, kind, count) = (deleted, "delete", -1)
-      case .links, .order: return
+      case .links, .order, .schema: return
       case .unspecified:
         try transaction.execute("INSERT INTO cipherdata_journal (entity, key, kind) VALUES ('', 0, 'unspecified')")
         return

@@ -16,6 +16,10 @@ final class MigratingStore {
   let store: TestStore
   var url: URL { store.url }
 
+  /// The observer of each opening, with the changes that it asks for.
+  var observer: (any TransactionObserver)?
+  var observerOptions = TransactionObserverOptions(includesOldValues: true, includesNewValues: true)
+
   init() throws { store = try TestStore() }
 
   /// Opens the store with a model, runs `body` with a context, saves and closes.
@@ -26,7 +30,9 @@ final class MigratingStore {
   ) throws -> Result {
     var description = store.description
     change(&description)
-    let open = try OpenStore(description, model: CompiledModel(model))
+    let open = try OpenStore(description, model: CompiledModel(model)) { coordinator in
+      if let observer { try coordinator.addTransactionObserver(observer, options: observerOptions) }
+    }
     let result: Result
     do {
       let context = ManagedObjectContext(coordinator: open.coordinator)

@@ -139,25 +139,6 @@ final class StableIDStoreTests: XCTestCase {
     XCTAssertEqual(found.withLock { $0 }, [], "Nothing is migrated.")
   }
 
-  func testAnObserverLearnsOfAMigrationAndCanRejectIt() throws {
-    let (store, _) = try makeNotes()
-    let newer = try CompiledModel(note("Memo") { $0.renamingIdentifier = "Note" })
-    for rejects in [true, false] {
-      let observer = MigrationObserver(rejects: rejects)
-      let coordinator = PersistentStoreCoordinator(compiledModel: newer)
-      try coordinator.addTransactionObserver(observer)
-      func open() throws -> PersistentStore {
-        try waitFor { [description = store.store.description] in try await coordinator.addPersistentStore(with: description) }
-      }
-      if rejects {
-        XCTAssertThrowsError(try open()) { XCTAssertTrue($0 is MigrationObserver.Rejection, "\($0)") }
-      } else {
-        try coordinator.remove(try open())
-      }
-      XCTAssertEqual(observer.calls, ["unspecified migration", "will commit", rejects ? "did roll back" : "did commit"])
-    }
-  }
-
   func testMigrationsOnTwoDevicesCreateTheSameObjects() throws {
     let (store, _) = try makeNotes()
     let folder = try TemporaryFolder()
@@ -186,24 +167,4 @@ final class StableIDStoreTests: XCTestCase {
     XCTAssertEqual(created[0].count, 3)
     XCTAssertEqual(created[0], created[1])
   }
-}
-
-private final class MigrationObserver: TransactionObserver {
-  struct Rejection: Error {}
-  private let rejects: Bool
-  private let lines = Mutex<[String]>([])
-  var calls: [String] { lines.withLock { $0 } }
-
-  init(rejects: Bool) { self.rejects = rejects }
-
-  func didChange(_ change: RowChange, in transaction: ObservedTransaction) {
-    if case .unspecified = change { lines.withLock { $0.append("unspecified \(transaction.kind)") } }
-  }
-  func willCommit(_ transaction: ObservedTransaction) throws {
-    lines.withLock { $0.append("will commit") }
-    if rejects { throw Rejection() }
-  }
-  func didUndoChanges(in transaction: ObservedTransaction, keeping count: Int) {}
-  func didCommit(_ transaction: ObservedTransaction) { lines.withLock { $0.append("did commit") } }
-  func didRollback(_ transaction: ObservedTransaction) { lines.withLock { $0.append("did roll back") } }
 }

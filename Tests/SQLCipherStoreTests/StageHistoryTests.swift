@@ -13,7 +13,7 @@ import _TestSupport
 final class StageHistoryTests: XCTestCase {
   // MARK: Custom stages
 
-  private static let person1 = ManagedObjectModel(version: "1") {
+  static let person1 = ManagedObjectModel(version: "1") {
     Entity("Person") {
       Attribute("name", .string)
       Attribute("age", .integer32)
@@ -24,7 +24,7 @@ final class StageHistoryTests: XCTestCase {
       Relationship("people", toMany: "Person", inverse: "tags")
     }
   }
-  private static let person2 = ManagedObjectModel(version: "2") {
+  static let person2 = ManagedObjectModel(version: "2") {
     Entity("Person") {
       Attribute("firstName", .string)
       Attribute("lastName", .string)
@@ -37,7 +37,7 @@ final class StageHistoryTests: XCTestCase {
       Relationship("people", toMany: "Person", inverse: "tags")
     }
   }
-  private static let person3 = ManagedObjectModel(version: "3") {
+  static let person3 = ManagedObjectModel(version: "3") {
     Entity("Person") {
       Attribute("firstName", .string)
       Attribute("lastName", .string)
@@ -53,7 +53,7 @@ final class StageHistoryTests: XCTestCase {
   }
 
   /// A custom stage with all handlers, and a lightweight stage.
-  private static func stages() -> [any MigrationStage] {
+  static func stages() -> [any MigrationStage] {
     var custom = CustomMigrationStage(
       migratingFrom: ManagedObjectModelReference(person1), to: ManagedObjectModelReference(person2), label: "split names"
     ) { migration in
@@ -78,7 +78,7 @@ final class StageHistoryTests: XCTestCase {
     return [custom, LightweightMigrationStage(models: [person2, person3])]
   }
 
-  private static func fill(_ context: ManagedObjectContext) throws {
+  static func fill(_ context: ManagedObjectContext) throws {
     let tag = try context.make("Tag", ["name": "red"])
     for (name, age) in [("Anna Arp", Int32(30)), ("Ben Berg", 40), ("Carl Cohn", 20)] {
       try context.make("Person", ["name": name, "age": age, "tags": Set([tag])])

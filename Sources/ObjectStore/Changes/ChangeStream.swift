@@ -59,6 +59,9 @@ package final class ChangeNeeds: Sendable {
 
   @inline(__always) package subscript(entity: Int) -> OfEntity { entities[entity] }
 
+  /// Whether changes of all objects and all their slots are reported.
+  package var includesEverything: Bool { includesAllSlots && entities.allSatisfy(\.isIncluded) }
+
   /// Returns whether changes of an entity's objects are reported.
   @inline(__always) package func includes(_ entity: Int) -> Bool { entities[entity].isIncluded }
 

@@ -17,7 +17,12 @@ public enum RowChange: Sendable {
   case links(ChangedLinks)
   /// The order of the members of an ordered relationship was changed.
   case order(ChangedOrder)
-  /// Any object of the store may have been changed: a migration rewrote objects without listing them.
+  /// A migration, or the opening of a store, changed all objects of an entity. Objects keep their IDs. Custom stages report the objects that
+  /// they change one by one, after the changes of the stage that follow from the models.
+  ///
+  /// Renamed entities and properties, and new properties without values, are not reported.
+  case schema(SchemaChange)
+  /// Any object of the store may have been changed: a migration replaced all objects, or it was made by a store of the application.
   case unspecified
 }
 
@@ -90,13 +95,7 @@ public struct RowValues: Sendable {
   /// or to-one relationship of the entity. Integers and `Float` values are `NSNumber`s, which `as?` casts to every numeric type that can
   /// hold them; ``value(_:as:)`` returns the attribute's type. The bytes of a large value are read on each access.
   public subscript(name: String) -> (any Sendable)? {
-    switch entity.property(named: name) {
-    case .attribute(let slot):
-      guard let attribute = slot.attribute, let value = try? row.slot(slot.index, kind: slot.kind) else { return nil }
-      return try? AttributeConversion.untypedValue(of: value, attribute)
-    case .toOne(let relationship): return destination(relationship)
-    case .toMany, .composite, .fetched, nil: return nil
-    }
+    (try? value(named: name)).flatMap { found in found.flatMap { try? $0.value.untyped($0.attribute) } }
   }
 
   /// Returns the value of an attribute, or the ID of a to-one relationship's destination. Nil if it is null.
@@ -104,22 +103,19 @@ public struct RowValues: Sendable {
   /// - Throws: ``StoreError`` if the value cannot be read, or if the entity has no property of the name; ``AttributeTransformError`` if the
   ///   value is of another type.
   public func value<Value>(_ name: String, as type: Value.Type = Value.self) throws -> Value? {
+    try value(named: name).flatMap { try $0.value.typed($0.attribute, as: type) }
+  }
+
+  private func value(named name: String) throws -> (value: RecordedValues.Value, attribute: AttributeDescription?)? {
     switch entity.property(named: name) {
     case .attribute(let slot):
       guard let attribute = slot.attribute else { return nil }
-      return try AttributeConversion.value(
-        of: try row.value(slot.index, of: entity, space.objectID(of: row.reference)), attribute, as: type)
+      return (.attribute(try row.value(slot.index, of: entity, space.objectID(of: row.reference))), attribute)
     case .toOne(let relationship):
-      guard let destination = destination(relationship) else { return nil }
-      guard let value = destination as? Value else { throw AttributeTransformError.wrongType("\(Value.self)") }
-      return value
+      return (.object(row.isNull(relationship.index) ? nil : space.objectID(of: row.reference(relationship.index))), nil)
     case .toMany, .composite, .fetched: return nil
     case nil: throw StoreError(.unknownProperty(name, of: entity.name, known: names), operation: .observe)
     }
-  }
-
-  private func destination(_ relationship: CompiledRelationship) -> ManagedObjectID? {
-    row.isNull(relationship.index) ? nil : space.objectID(of: row.reference(relationship.index))
   }
 }
 

@@ -90,7 +90,7 @@ package final class TransactionObservation: ChangeConsumer, @unchecked Sendable 
 
   package func receive(_ change: RowChange) {
     for index in observers.indices {
-      guard let change = observers[index].limited(change) else { continue }
+      guard let change = observers[index].limited(change, model) else { continue }
       observers[index].count += 1
       observers[index].isInvolved = true
       observers[index].observer.didChange(change, in: transaction)
@@ -124,7 +124,7 @@ package final class TransactionObservation: ChangeConsumer, @unchecked Sendable 
 
 extension TransactionObservation.Observer {
   /// Returns the part of a change that the observer asked for, or nil if it did not ask for the change.
-  fileprivate func limited(_ change: RowChange) -> RowChange? {
+  fileprivate func limited(_ change: RowChange, _ model: CompiledModel) -> RowChange? {
     switch change {
     case .insert(let row):
       guard needs.includes(row.reference.entity) else { return nil }
@@ -138,7 +138,20 @@ extension TransactionObservation.Observer {
       return .delete(row.limited(toOld: includesOldValues, new: false))
     case .links(let links): return needs.relationships[links.relationship.id] ? change : nil
     case .order(let order): return needs.relationships[order.relationship.id] ? change : nil
+    case .schema(let schema): return includes(schema, model) ? .schema(schema.limited(toValue: includesNewValues)) : nil
     case .unspecified: return change
+    }
+  }
+
+  /// Returns whether the observer asked for a change of all objects of an entity. What the model no longer has, it cannot name.
+  private func includes(_ change: SchemaChange, _ model: CompiledModel) -> Bool {
+    guard let entity = model.entity(named: change.entityName) else { return needs.includesEverything }
+    guard needs.includes(entity.number) else { return false }
+    switch change.propertyName.flatMap(entity.property(named:)) {
+    case .attribute(let slot): return needs[entity.number].slots?.contains(slot.index) ?? true
+    case .toOne(let relationship): return needs[entity.number].slots?.contains(relationship.index) ?? true
+    case .toMany(let relationship): return needs.relationships[relationship.id]
+    case .composite, .fetched, nil: return needs[entity.number].slots == nil
     }
   }
 }

@@ -33,6 +33,12 @@ import ObjectModel
 /// application. Commits of other processes and coordinators are reported by the history (``PersistentHistorySequence``). Changes are passed
 /// on while the transaction runs and are not collected, so a batch request over millions of objects takes no more memory.
 ///
+/// A migration is one transaction. It reports what follows from the two models as ``RowChange/schema(_:)``, and the objects that custom
+/// stages change like the objects of a save. All of it is in terms of the coordinator's model, also if a stage writes an intermediate
+/// version: objects keep their IDs, and what later stages remove is left out. Only a migration with a mapping model, which replaces all
+/// objects, is reported as ``RowChange/unspecified``, and so is that of a store of the application, before it begins. An in-memory store
+/// is never migrated. If ``willCommit(_:)`` throws, the store is not opened, and it is as it was before the migration.
+///
 /// All methods are called synchronously on the thread of the transaction, while other writers wait: return quickly, and do not use a
 /// context or the coordinator of the store. Transactions in different stores can run at the same time. A transaction that changes nothing
 /// that the observer asked for is not reported.

@@ -45,6 +45,8 @@ package struct HistoryRecorder {
     case .delete(let row): try addDeleted(row, large)
     case .links(let links): add(links)
     case .order(let order): add(order.change, of: order.relationship.id, order.source)
+    // A stage of a migration is one record, see `addMigration`.
+    case .schema: break
     case .unspecified: addUnspecifiedChange()
     }
   }

@@ -111,75 +111,7 @@ extension PersistentHistoryChange {
   }
 
   /// Recorded values, by property name.
-  public struct Values: Sendable, Hashable {
-    /// A value.
-    package enum Value: Sendable, Hashable {
-      /// The stored value of an attribute.
-      case attribute(Slot)
-      /// The destination of a to-one relationship, or nil if there is none.
-      case object(ManagedObjectID?)
-      /// An external value, of which only the size in bytes and the SHA-256 digest are recorded.
-      case large(size: Int64, digest: [UInt8])
-    }
-
-    /// The values by name. Null values are null ``Slot`` values in updates, and omitted for inserted and deleted objects.
-    package internal(set) var values: [String: Value]
-    private let entity: CompiledEntity
-
-    package init(_ values: [String: Value], of entity: CompiledEntity) {
-      self.values = values
-      self.entity = entity
-    }
-
-    /// The names of the properties, sorted.
-    public var names: [String] { values.keys.sorted() }
-
-    /// The value of a property or the ID of a destination. Nil if it is null or not recorded. Integers and `Float` values are `NSNumber`s,
-    /// which `as?` casts to every numeric type that can hold them; ``value(_:as:)`` returns the attribute's type.
-    public subscript(name: String) -> (any Sendable)? {
-      switch values[name] {
-      case .attribute(let slot):
-        guard case .attribute(let known)? = entity.property(named: name), let attribute = known.attribute else {
-          return slot.untypedValue.map(AttributeConversion.untyped)
-        }
-        return (try? AttributeConversion.untypedValue(of: slot, attribute)) ?? slot.untypedValue.map(AttributeConversion.untyped)
-      case .object(let id): return id
-      case .large, nil: return nil
-      }
-    }
-
-    /// Returns the value of a property as the given type, or nil if it is null or not recorded.
-    ///
-    /// - Throws: ``AttributeTransformError`` if the value is of another type.
-    public func value<Value>(_ name: String, as type: Value.Type = Value.self) throws(AttributeTransformError) -> Value? {
-      switch values[name] {
-      case .attribute(let slot):
-        guard case .attribute(let known)? = entity.property(named: name), let attribute = known.attribute else {
-          if let value = slot.untypedValue as? Value { return value }
-          if slot.isNull { return nil }
-          throw .wrongType("\(Value.self)")
-        }
-        return try AttributeConversion.value(of: slot, attribute, as: type)
-      case .object(let id):
-        guard let id else { return nil }
-        guard let value = id as? Value else { throw .wrongType("\(Value.self)") }
-        return value
-      case .large, nil: return nil
-      }
-    }
-
-    /// Returns the size in bytes and the SHA-256 digest of an external value, or nil for other values.
-    public func largeValue(_ name: String) -> (size: Int64, digest: [UInt8])? {
-      guard case .large(let size, let digest) = values[name] else { return nil }
-      return (size, digest)
-    }
-
-    /// Returns whether two instances have the same values for the same names.
-    public static func == (one: Values, other: Values) -> Bool { one.values == other.values }
-
-    /// Hashes the values.
-    public func hash(into hasher: inout Hasher) { hasher.combine(values) }
-  }
+  public typealias Values = RecordedValues
 }
 
 /// Converts the records of a transaction to changes of objects of the current model. Consecutive records of one object are combined into
@@ -308,7 +240,7 @@ struct HistoryChangeDecoder {
     }
   }
 
-  private func schemaChange(_ change: HistorySchemaChange) throws(StoreError) -> PersistentHistoryTransaction.SchemaChange {
+  fileprivate func schemaChange(_ change: HistorySchemaChange) throws(StoreError) -> PersistentHistoryTransaction.SchemaChange {
     guard let entity = ids.entity(ofID: change.entity) else { throw unreadable }
     var values: PersistentHistoryChange.Values?
     if let value = change.value, let number = entity.number {
@@ -435,6 +367,15 @@ struct HistoryChangeDecoder {
   private func attribute(_ value: Slot, _ property: Int) -> PersistentHistoryChange.Values.Value {
     guard case .slot(let slot) = ids.property(property), let type = slot.attributeType else { return .attribute(value) }
     return .attribute(type.adopting(value))
+  }
+}
+
+extension HistoryIDs {
+  /// Returns a change of all objects of an entity with the present names of what it concerns.
+  package func schemaChange(_ change: HistorySchemaChange, in space: ObjectIDSpace) throws(StoreError)
+    -> PersistentHistoryTransaction.SchemaChange
+  {
+    try HistoryChangeDecoder(ids: self, space: space).schemaChange(change)
   }
 }
 

@@ -17,7 +17,9 @@ extension PersistentStoreCoordinator {
         if made.isNew { try? await destroyPersistentStore(with: made.description) }
         copy = nil
       }
-      let migrated = try run(copy == nil ? request : request.afterBackup, in: store, differing: differing, description: description)
+      let migrated = try reportingMigration(of: store, metadata, author: request.author) {
+        try run(copy == nil ? request : request.afterBackup, in: store, differing: differing, description: description)
+      }
       return (migrated, copy?.description.url)
     } catch {
       // The store is unchanged, so the backup is not needed. A backup of an earlier migration is kept.
@@ -56,6 +58,26 @@ extension PersistentStoreCoordinator {
       throw migrationError(.nothingInferred)
     }
     return request
+  }
+
+  /// Reports a migration of a store that does not report its changes itself: before it begins, because it cannot be rolled back by others.
+  private func reportingMigration<Result>(
+    of store: any IncrementalStore, _ metadata: StoreMetadata, author: String?, _ body: () throws -> Result
+  ) throws -> Result {
+    guard !(store is any ChangeReportingStore),
+      let observation = transactionObservers.begin(storeIdentifier: metadata.storeIdentifier, model: compiledModel)
+    else { return try body() }
+    observation.begin(TransactionOrigin(.migration, author: author))
+    observation.receive(.unspecified)
+    do {
+      try observation.willCommit()
+      let result = try body()
+      observation.didCommit()
+      return result
+    } catch {
+      observation.didRollBack()
+      throw error
+    }
   }
 
   private func run(

@@ -25,6 +25,8 @@ final class StoreEngine: Sendable {
   let history: StoreHistory
   /// The components with side tables.
   let sideTables: SideTableRegistry
+  /// How the changes of a migration's handlers are recorded, or `nil` for an open store.
+  let stage: StageRecording?
   let participants: [any TransactionParticipant]
   let lastGeneration = LastGeneration()
   /// The current transaction over several requests.
@@ -34,7 +36,8 @@ final class StoreEngine: Sendable {
     path: String, pool: ConnectionPool?, statements: StoreStatements, trace: StatementTrace,
     marks: OutdatedDerivations = OutdatedDerivations(),
     watch: ModelChangeDetector? = nil, externals: ExternalStorage? = nil, history: StoreHistory = StoreHistory(),
-    retention: HistoryRetention = .unlimited, observers: ObservedTransactions? = nil, owners: [any SideTableOwner] = []
+    retention: HistoryRetention = .unlimited, observers: ObservedTransactions? = nil, owners: [any SideTableOwner] = [],
+    stage: StageRecording? = nil
   ) {
     self.path = path
     connections = pool
@@ -45,6 +48,7 @@ final class StoreEngine: Sendable {
     self.externals = externals
     self.history = history
     sideTables = SideTableRegistry(owners, trace: trace, path: path)
+    self.stage = stage
     marks.prepare(for: schema.derivations)
     rows = StoreRows(statements: statements, trace: trace, path: path)
     keys = KeyAllocator(tableCount: schema.tables.count)
@@ -62,10 +66,12 @@ final class StoreEngine: Sendable {
   /// Creates an engine whose requests are nested in another engine's transaction, see ``join(_:_:)``. Triggers do not exist until that
   /// transaction ends.
   convenience init(
-    path: String, joining transaction: WriteTransaction, statements: StoreStatements, trace: StatementTrace, history: StoreHistory
+    path: String, joining transaction: WriteTransaction, statements: StoreStatements, trace: StatementTrace, stage: StageRecording
   ) {
     let externals = transaction.files.flatMap { ExternalStorage(joining: transaction.connection, threshold: $0.storage.threshold) }
-    self.init(path: path, pool: nil, statements: statements, trace: trace, externals: externals, history: history)
+    self.init(
+      path: path, pool: nil, statements: statements, trace: trace, externals: externals, history: stage.history,
+      observers: stage.observers, stage: stage)
     if let records = try? MetadataTable.readSideTables(transaction.connection, path: path) { sideTables.adopt(records) }
   }
 

@@ -30,21 +30,17 @@ final class StoreHistory: Sendable {
 
   private let isOn: Atomic<Bool>
   private let state: Mutex<State>
-  /// The origin of all requests, or nil if it is that of each request.
-  let origin: TransactionOrigin?
 
   /// Creates the state of a store without a history.
   init() {
     isOn = Atomic(false)
     state = Mutex(State())
-    origin = nil
   }
 
   /// Creates the state for requests that are part of another operation, such as a migration.
-  init(_ recording: Recording, origin: TransactionOrigin, opening: String) {
+  init(_ recording: Recording, opening: String) {
     isOn = Atomic(true)
     state = Mutex(State(recording: recording, opening: opening))
-    self.origin = origin
   }
 
   /// The settings and IDs for records, or `nil` if the store keeps no history.

@@ -1,7 +1,7 @@
 import ObjectModel
 import ObjectStore
 
-/// Determines what a planned migration changes in stored objects, for the history. It does not read rows.
+/// Determines what a planned migration changes in stored objects. It does not read rows.
 ///
 /// Changes apply to exactly one entity each, because the entities of a tree can get a property's values from different places. Changes that
 /// only move rows or columns are not listed.
@@ -10,7 +10,6 @@ struct MigrationChanges {
   /// The IDs of the older model, and those of the newer one.
   let older: HistoryIDs
   let newer: HistoryIDs
-  let level: HistoryLevel
 
   private var map: MigrationMap { plan.map }
 
@@ -90,7 +89,7 @@ private struct EntityChanges {
 
   private mutating func add(_ kind: HistorySchemaChange.Kind, _ property: Int, former: Int = 0, value: HistoryValue? = nil) {
     guard id > 0, property > 0 else { return }
-    let change = HistorySchemaChange(kind, entity: id, property: property, former: former, value: plan.level == .values ? value : nil)
+    let change = HistorySchemaChange(kind, entity: id, property: property, former: former, value: value)
     if !changes.contains(change) { changes.append(change) }
   }
 

@@ -15,8 +15,8 @@ enum MigrationHandlers {
     let record: StoreRecord
     let runner: MigrationRunner
     let trace: StatementTrace
-    /// The history of the rows that the handler writes.
-    let history: StoreHistory
+    /// How the changes of the handler are recorded.
+    let changes: StageRecording
   }
 
   static func run(_ step: StoreMigrationStep, _ context: Context) throws {
@@ -30,7 +30,7 @@ enum MigrationHandlers {
       model: context.newer.model, layout: context.newer.layout, hasFullText: false, hasExternalTable: hasLargeValues)
     let indexes = try relationshipIndexes(newer)
     for index in indexes { try connection.execute(index.sql) }
-    try withEngines([(older, StoreHistory()), (newer, context.history)], context) { engines in
+    try withEngines([(older, StageRecording()), (newer, context.changes)], context) { engines in
       try handler(
         MigrationSession(
           context, source: engines[0], destination: engines[1], sourceModel: older.model, destinationModel: newer.model))
@@ -40,7 +40,7 @@ enum MigrationHandlers {
 
   static func prepare(_ step: StoreMigrationStep, _ context: Context) throws {
     guard let preparation = step.preparation else { return }
-    try withEngines([(context.older, context.history)], context) { engines in
+    try withEngines([(context.older, context.changes)], context) { engines in
       try preparation(
         MigrationSession(
           context, source: engines[0], destination: engines[0], sourceModel: context.older.model, destinationModel: context.older.model))
@@ -48,17 +48,17 @@ enum MigrationHandlers {
   }
 
   private static func withEngines(
-    _ schemas: [(StoreSchema, StoreHistory)], _ context: Context, _ body: ([StoreEngine]) throws -> Void
+    _ schemas: [(StoreSchema, StageRecording)], _ context: Context, _ body: ([StoreEngine]) throws -> Void
   ) throws {
     // Cached statements of other tables can have the same numbers, and open ones prevent tables from being dropped.
     context.connection.discardStatements()
     defer { context.connection.discardStatements() }
     // The engines share one connection, so their statement numbers must not overlap.
     var engines: [StoreEngine] = []
-    for (schema, history) in schemas {
+    for (schema, changes) in schemas {
       let statements = StoreStatements(schema, behind: engines.last?.statements)
       engines.append(
-        StoreEngine(path: context.path, joining: context.transaction, statements: statements, trace: context.trace, history: history))
+        StoreEngine(path: context.path, joining: context.transaction, statements: statements, trace: context.trace, stage: changes))
     }
     try join(engines[...], context.transaction) { try body(engines) }
   }

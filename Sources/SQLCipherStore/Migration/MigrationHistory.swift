@@ -46,6 +46,8 @@ final class MigrationHistory {
   ///   - ids: The IDs of the newer model.
   func write(_ changes: [HistorySchemaChange], from older: String, to schema: StoreSchema, _ ids: HistoryIDs) throws {
     if isWhole { return }
+    var changes = changes
+    if settings.level != .values { for index in changes.indices { changes[index].value = nil } }
     try write(schema, ids) { $0.addMigration(from: older, to: schema.model.checksum, changes) }
   }
 
@@ -56,13 +58,8 @@ final class MigrationHistory {
     try TransactionRecord(recording, authorship, history: StoreHistory(), rows: rows, in: transaction).write(body)
   }
 
-  /// Returns the changes of a planned stage.
-  func changes(_ plan: PlannedMigration, _ older: HistoryIDs, _ newer: HistoryIDs) -> [HistorySchemaChange] {
-    isWhole ? [] : MigrationChanges(plan: plan, older: older, newer: newer, level: settings.level).all()
-  }
-
   /// Returns the history for the saves of a handler.
   func history(for ids: HistoryIDs) -> StoreHistory {
-    isWhole ? StoreHistory() : StoreHistory(StoreHistory.Recording(settings: settings, ids: ids), origin: origin, opening: opening)
+    isWhole ? StoreHistory() : StoreHistory(StoreHistory.Recording(settings: settings, ids: ids), opening: opening)
   }
 }

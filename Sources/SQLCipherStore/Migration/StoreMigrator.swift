@@ -18,7 +18,7 @@ struct StoreMigrator {
   let request: StoreMigrationRequest
   let trace: StatementTrace
   var batchSize = MigrationRunner.standardBatchSize
-  /// The application's observers, which learn of the migration but not of its changes.
+  /// The application's observers.
   var observers: ObservedTransactions?
   /// The components with side tables.
   var owners: [any SideTableOwner] = []
@@ -67,10 +67,19 @@ struct StoreMigrator {
     try Self.checkNotNewer(record, past, model, path: path)
     var schema = try StoredSchema.read(connection, path: path)
     let history = try MigrationHistory(transaction, author: request.author, trace: trace, path: path)
-    // The layout with history IDs. The layouts of the steps do not contain them.
+    let observation = observers?.beginMigration(of: record.identifier, author: request.author, in: transaction)
+    // The layout with the IDs by which the changes are reported. The layouts of the steps do not contain them.
     var layout = schema.layout
+    if history == nil, observation != nil { layout.assignHistoryIDs(of: schema.model) }
     let runner = MigrationRunner(transaction, request: request, trace: trace, batchSize: batchSize)
     let steps: [StoreMigrationStep?] = request.steps.isEmpty ? [nil] : request.steps
+    let report = MigrationReport(
+      history,
+      try observation.flatMap { observation in
+        try newestIDs(after: steps, from: schema, layout).map {
+          MigrationObservation(observation, $0, storeIdentifier: record.identifier)
+        }
+      }, observers, author: request.author)
     if runner.reportsProgress {
       runner.share(
         request.steps.isEmpty
@@ -79,9 +88,8 @@ struct StoreMigrator {
     var tasks = record.deferredTasks
     var present = record.modelName
     if request.steps.contains(where: { !$0.infersRows }) {
-      try history?.writeWhole(from: record.checksum, to: model.checksum, schema, layout)
+      try report.reportWhole(from: record.checksum, to: model.checksum, schema, layout)
     }
-    observers?.reportMigration(of: record.identifier, author: request.author, in: transaction)
     let sideTables = SideTableRegistry(owners, trace: trace, path: path)
     sideTables.adopt(try MetadataTable.readSideTables(connection, path: path))
     try sideTables.checkComponents()
@@ -89,17 +97,17 @@ struct StoreMigrator {
       var reading = StoreMigrationStep(name: "before the migration", model: schema.model)
       reading.preparation = willMigrate
       try MigrationHandlers.prepare(
-        reading, context(transaction, schema, schema, record, runner, history?.history(for: HistoryIDs(layout, of: schema.model))))
+        reading, context(transaction, schema, schema, record, runner, report.stage(HistoryIDs(layout, of: schema.model))))
     }
     for (position, step) in steps.enumerated() {
       runner.begin(stage: position)
       let target = step?.model ?? model
       let numbers = model.entityNumbers(entityNumbers, in: target)
-      history?.begin()
+      report.begin()
       let olderIDs = HistoryIDs(layout, of: schema.model)
       if let step, step.preparation != nil {
-        try MigrationHandlers.prepare(step, context(transaction, schema, schema, record, runner, history?.history(for: olderIDs)))
-        history?.begin()
+        try MigrationHandlers.prepare(step, context(transaction, schema, schema, record, runner, report.stage(olderIDs)))
+        report.begin()
       }
       try ExternalSchema.makeTable(for: [schema.model, target], transaction)
       let planner = MigrationPlanner(
@@ -108,16 +116,16 @@ struct StoreMigrator {
       let plan = try planner.plan()
       try SchemaLimits.check(plan.schema, path: path, operation: .migrate)
       var newer = plan.schema.layout
-      if history != nil { newer.takeHistoryIDs(from: layout, plan.map) }
+      if !report.isEmpty { newer.takeHistoryIDs(from: layout, plan.map) }
       let newerIDs = HistoryIDs(newer, of: target)
-      var changes = history?.changes(plan, olderIDs, newerIDs) ?? []
+      var changes = report.isEmpty ? [] : MigrationChanges(plan: plan, older: olderIDs, newer: newerIDs).all()
       let hasHandler = step?.handler != nil
       // The handler changes the objects that result from the changes.
-      if hasHandler { try history?.write(changes, from: schema.model.checksum, to: plan.schema, newerIDs) }
+      if hasHandler { try report.report(changes, from: schema.model.checksum, to: plan.schema, newerIDs) }
       do {
         try runner.run(plan) { step in
           try MigrationHandlers.run(
-            step, context(transaction, schema, plan.workingSchema, record, runner, history?.history(for: newerIDs)))
+            step, context(transaction, schema, plan.workingSchema, record, runner, report.stage(newerIDs)))
         }
       } catch let error as StoreAccessError where error.kind == .constraint {
         throw try ConstraintViolation.error(error, in: plan.schema, transaction.reading, path: path)
@@ -125,7 +133,7 @@ struct StoreMigrator {
       connection.discardStatements()
       let computed = MigrationChanges.computed(runner.computedSlots, newerIDs)
       if hasHandler { changes = computed } else { changes += computed }
-      if !hasHandler || !changes.isEmpty { try history?.write(changes, from: schema.model.checksum, to: plan.schema, newerIDs) }
+      if !hasHandler || !changes.isEmpty { try report.report(changes, from: schema.model.checksum, to: plan.schema, newerIDs) }
       schema = plan.schema
       layout = newer
       tasks = plan.deferredTasks
@@ -139,8 +147,26 @@ struct StoreMigrator {
       try runner.check()
       if count % 100 == 1 { runner.report("put large values into files") }
     }
-    try write(record, schema, layout, past, tasks)
+    try write(record, schema, history == nil ? schema.layout : layout, past, tasks)
     return runner.last
+  }
+
+  /// Returns the IDs of the model that steps lead to, or `nil` if a step cannot be planned, so that the migration fails.
+  ///
+  /// - Parameter layout: The layout before the steps, with IDs.
+  private func newestIDs(after steps: [StoreMigrationStep?], from schema: StoreSchema, _ layout: TableLayout) throws -> HistoryIDs? {
+    var (schema, layout) = (schema, layout)
+    for step in steps {
+      let target = step?.model ?? model
+      let planner = MigrationPlanner(
+        from: schema, to: target, entityNumbers: model.entityNumbers(entityNumbers, in: target), step: step,
+        defersCleanUp: request.defersCleanUp)
+      guard planner.obstacles.isEmpty, let plan = try? planner.plan() else { return nil }
+      var newer = plan.schema.layout
+      newer.takeHistoryIDs(from: layout, plan.map)
+      (schema, layout) = (plan.schema, newer)
+    }
+    return HistoryIDs(layout, of: model)
   }
 
   private func write(
@@ -162,11 +188,11 @@ struct StoreMigrator {
 
   private func context(
     _ transaction: WriteTransaction, _ older: StoreSchema, _ newer: StoreSchema, _ record: StoreRecord, _ runner: MigrationRunner,
-    _ history: StoreHistory?
+    _ changes: StageRecording
   ) -> MigrationHandlers.Context {
     MigrationHandlers.Context(
       transaction: transaction, path: path, older: older, newer: newer, record: record, runner: runner, trace: trace,
-      history: history ?? StoreHistory())
+      changes: changes)
   }
 
   // MARK: Errors

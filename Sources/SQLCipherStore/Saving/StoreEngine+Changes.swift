@@ -6,13 +6,13 @@ import SQLCipherConnection
 extension StoreEngine {
   /// Begins the stream of the changes that a request makes, or returns `nil` if nothing consumes them.
   func beginChanges(_ kind: HistoryKind, _ transaction: WriteTransaction, _ scope: RequestScope) throws -> ChangeStream? {
-    // A stage of a migration can write objects of another model.
-    let observation = transaction.observation.flatMap { $0.model === schema.model ? $0 : nil }
+    let observation = transaction.observation
+    let observer = stage.map(\.observer) ?? observation
     let recording = transaction.excludes(HistoryTables.all.name) ? nil : history.recording
     let requested = scope.publishedChanges
-    if recording == nil, observation == nil, requested.isEmpty, sideTables.components.isEmpty { return nil }
+    if recording == nil, observer == nil, requested.isEmpty, sideTables.components.isEmpty { return nil }
     var consumers: [any ChangeConsumer] = []
-    let origin = history.origin ?? scope.origin(of: kind)
+    let origin = stage?.origin ?? scope.origin(of: kind)
     if let recording {
       let authorship = HistoryAuthorship(
         origin, opening: history.opening, time: transaction.purpose.now ?? Date().timeIntervalSinceReferenceDate)
@@ -21,9 +21,9 @@ extension StoreEngine {
       consumers.append(record)
     }
     if !sideTables.components.isEmpty { consumers += try sideTables.makeConsumers(origin, model: schema.model, in: transaction) }
-    if let observation {
-      observation.begin(origin)
-      consumers.append(observation)
+    if let observer {
+      observation?.begin(origin)
+      consumers.append(observer)
     }
     consumers += requested as [any ChangeConsumer]
     transaction.changes = ChangeStream.begin(consumers, in: scope.objectIDSpace)
@@ -70,11 +70,12 @@ final class ObservedTransactions: TransactionParticipant {
     if let storeIdentifier { transaction.observation = observers.begin(storeIdentifier: storeIdentifier, model: model) }
   }
 
-  /// Reports a migration, which does not list its changes.
-  func reportMigration(of storeIdentifier: String, author: String?, in transaction: WriteTransaction) {
-    transaction.observation = observers.begin(storeIdentifier: storeIdentifier, model: model)
-    transaction.observation?.begin(TransactionOrigin(.migration, author: author))
-    transaction.observation?.receive(.unspecified)
+  /// Begins the observation of a migration, or returns `nil` if there are no observers.
+  func beginMigration(of storeIdentifier: String, author: String?, in transaction: WriteTransaction) -> TransactionObservation? {
+    let observation = observers.begin(storeIdentifier: storeIdentifier, model: model)
+    observation?.begin(TransactionOrigin(.migration, author: author))
+    transaction.observation = observation
+    return observation
   }
 
   func didBeginPart(_ transaction: WriteTransaction) {

@@ -15,8 +15,13 @@ public final class OpenStore: Sendable {
   public let scope: RequestScope
 
   /// Opens or creates a store.
-  public init(_ description: PersistentStoreDescription, model: CompiledModel) throws {
+  ///
+  /// - Parameter prepare: Called with the coordinator before the store is opened, for example to add observers.
+  public init(
+    _ description: PersistentStoreDescription, model: CompiledModel, prepare: (PersistentStoreCoordinator) throws -> Void = { _ in }
+  ) throws {
     let coordinator = PersistentStoreCoordinator(compiledModel: model)
+    try prepare(coordinator)
     self.coordinator = coordinator
     persistentStore = try waitFor { try await coordinator.addPersistentStore(with: description) }
     scope = RequestScope(objectIDSpace: .register(storeIdentifier: persistentStore.identifier, model: model))

@@ -469,6 +469,7 @@ private final class RecordingObserver: TransactionObserver {
       record("\(links.objectID.entityName).\(links.relationshipName) -\(links.removed.count) +\(links.added.count)")
     case .order(let order):
       record("order \(order.objectID.entityName).\(order.relationshipName) \(order.members.map { "\($0.key)" }.joined(separator: ", "))")
+    case .schema(let change): record("schema \(change.kind) \(change.entityName).\(change.propertyName ?? "")")
     case .unspecified: record("unspecified")
     }
   }
