@@ -36,8 +36,10 @@ final class HistoryRecordTests: XCTestCase {
       .insertedWithValues(book, assignments), .insertedWithValues(book, []), .updated(book, properties: []),
       .updated(author, properties: [1, 128, Int(Int32.max)]),
       .updatedWithValues(book, zip(values, values.reversed()).map { HistoryChange(property: 5, old: $0, new: $1) }),
-      .deleted(book, tombstone: [], others: nil), .deleted(book, tombstone: assignments, others: nil),
-      .deleted(book, tombstone: [], others: []), .deleted(author, tombstone: assignments, others: assignments),
+      .deleted(book, tombstone: [], others: nil, listsLinks: false),
+      .deleted(book, tombstone: assignments, others: nil, listsLinks: false),
+      .deleted(book, tombstone: [], others: [], listsLinks: true),
+      .deleted(author, tombstone: assignments, others: assignments, listsLinks: true),
       .derived(author, properties: [4]), .linked(relationship: 8, isRemoval: false, book, members: [author]),
       .linked(relationship: 8, isRemoval: true, author, members: [book, author]),
       .ordered(relationship: 9, author, members: nil), .ordered(relationship: 9, author, members: []),
@@ -223,8 +225,8 @@ private struct RandomHistory {
     case 1: .insertedWithValues(object(), assignments())
     case 2: .updated(object(), properties: list { $0.id() })
     case 3: .updatedWithValues(object(), list { HistoryChange(property: $0.id(), old: $0.value(), new: $0.value()) })
-    case 4: .deleted(object(), tombstone: assignments(), others: nil)
-    case 5: .deleted(object(), tombstone: assignments(), others: assignments())
+    case 4: .deleted(object(), tombstone: assignments(), others: nil, listsLinks: Bool.random(using: &generator))
+    case 5: .deleted(object(), tombstone: assignments(), others: assignments(), listsLinks: Bool.random(using: &generator))
     case 6: .derived(object(), properties: list { $0.id() })
     case 7:
       .linked(relationship: id(), isRemoval: Bool.random(using: &generator), object(), members: [object()] + list { $0.object() })

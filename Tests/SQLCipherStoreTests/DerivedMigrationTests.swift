@@ -2,6 +2,7 @@ import Foundation
 import ObjectContext
 import ObjectModel
 import ObjectStore
+import Synchronization
 import XCTest
 import _StoreSpecification
 
@@ -126,6 +127,43 @@ final class DerivedMigrationTests: XCTestCase {
         XCTAssertEqual(changes.map { "\($0.kind) \($0.entityName).\($0.propertyName ?? "")" }, ["computed Thread.count"])
       }
     }
+    try store.open(newer, { $0.historyTracking = false }) { _ in }
+    try store.check()
+  }
+
+  /// Another process opens the store with another derivation of the same model version. Only what it has computed is read again.
+  func testContextsRefreshOnlyTheSlotsThatAnotherOpeningComputed() throws {
+    let store = try MigratingStore.make(forum(Self.counts), fill)
+    var description = store.store.description
+    description.historyTracking = true
+    let open = try OpenStore(description, model: CompiledModel(forum(Self.counts)))
+    let context = ManagedObjectContext(coordinator: open.coordinator)
+    let token = try open.coordinator.currentPersistentHistoryToken()
+    let (threads, messages) = (try context.all("Thread"), try context.all("Message"))
+    for object in threads + messages { _ = object["count"] ?? object["text"] }
+    let thread = try context.one("Thread", "title", "B")
+    try thread.setValue("unsaved", forKey: "title")
+    let newer = forum([Attribute("count", .integer64).derived("messages.@sum.weight"), Self.counts[1]])
+    try store.open(newer) { _ in }
+    let set = try XCTUnwrap(open.coordinator.changeSets(afterHistory: token).changes.first)
+    let entity = try open.entity("Thread")
+    guard case .attribute(let count)? = entity.property(named: "count") else { return XCTFail("no attribute") }
+    XCTAssertEqual(set.filled, [FilledSlots(entity: entity.number, slots: SlotMask(slots: CollectionOfOne(count.index)))])
+    XCTAssertFalse(set.isWhole)
+    XCTAssertFalse(set.isEmpty)
+    let refreshed = Mutex<Set<ManagedObjectID>>([])
+    let observer = context.addEventObserver { event in
+      XCTAssertFalse(event.isWhole)
+      refreshed.withLock { $0.formUnion(event.refreshed.map(\.object.objectID)) }
+    }
+    try context.mergeChanges(fromHistoryAfter: token)
+    context.removeEventObserver(observer)
+    XCTAssertEqual(refreshed.withLock { $0 }, Set(threads.map(\.objectID)))
+    XCTAssertEqual(try ["A", "unsaved", "C"].map { try context.one("Thread", "title", $0)["count"] as? Int64 }, [6, 10, 0])
+    XCTAssertTrue(messages.allSatisfy { !$0.isFault })
+    XCTAssertEqual(thread["title"] as? String, "unsaved")
+    context.rollback()
+    try open.close()
     try store.open(newer, { $0.historyTracking = false }) { _ in }
     try store.check()
   }

@@ -54,6 +54,11 @@ struct FetchDependencies {
     return numbers
   }
 
+  /// Returns whether results depend on slots of other objects that changed in all objects of an entity.
+  func isAffected(by filled: FilledSlots) -> Bool {
+    related.contains { $0.entities.contains(filled.entity) && $0.isAffected(by: filled.slots, SlotMask()) }
+  }
+
   /// Returns whether a path ends with a many-to-many relationship, or a to-many relationship without an inverse, to objects of an entity.
   ///
   /// Change sets do not contain the former sources of such links to deleted objects.

@@ -34,6 +34,7 @@ struct ChangeMerge {
       slots.append(changes.updatedSlots[position])
     }
     let computed = registered(changes.refreshed)
+    let filled = filledObjects(besides: updated + computed + deleted)
     removeDeleted(deleted, keeping: kept)
     unsaved.begin(updated)
     context.markRestored(changes.inserted)
@@ -42,15 +43,31 @@ struct ChangeMerge {
     context.refresh(zip(updated, slots).compactMap { $1?.isEmpty ?? false ? nil : $0 }, in: store, unloadsMembers: false)
     for (object, slots) in zip(updated, slots) where slots?.isEmpty ?? false { object.recordRefreshedMembers() }
     context.refresh(computed, in: store, keepsVersions: true)
+    context.refresh(filled.map(\.object), in: store, unloadsMembers: false)
     unsaved.end()
     context.recorder?.resume()
-    notifyObservers(deleted, updated, slots, computed, unsaved)
+    notifyObservers(deleted, updated, slots, computed, filled, unsaved)
     context.notifications.postMerged(
-      inserted: changes.inserted, refreshed: updated + computed, deleted: deleted, unsaved: unsaved, in: context)
+      inserted: changes.inserted, refreshed: updated + computed + filled.map(\.object), deleted: deleted, unsaved: unsaved, in: context)
   }
 
   private func registered(_ objectIDs: [ManagedObjectID]) -> [ManagedObject] {
     objectIDs.compactMap { context.registeredObject($0.reference, space: space) }
+  }
+
+  /// Returns the registered objects whose slots the change set lists for all objects of their entity.
+  private func filledObjects(besides others: @autoclosure () -> [ManagedObject]) -> [(object: ManagedObject, slots: SlotMask)] {
+    if changes.filled.isEmpty { return [] }
+    let slots = Dictionary(uniqueKeysWithValues: changes.filled.map { ($0.entity, $0.slots) })
+    let others = Set(others())
+    var found: [(object: ManagedObject, slots: SlotMask)] = []
+    context.registry.forEach { object in
+      guard let slots = slots[object.compiledEntity.number], object.currentID.space == space, !object.flags.contains(.isInserted),
+        !others.contains(object)
+      else { return }
+      found.append((object, slots))
+    }
+    return found
   }
 
   /// Returns whether an object with unsaved changes remains although its row was deleted elsewhere: the merge policy gives its changes
@@ -119,7 +136,8 @@ struct ChangeMerge {
   // MARK: Notification
 
   private func notifyObservers(
-    _ deleted: [ManagedObject], _ updated: [ManagedObject], _ slots: [SlotMask?], _ computed: [ManagedObject], _ unsaved: MergeOverrides
+    _ deleted: [ManagedObject], _ updated: [ManagedObject], _ slots: [SlotMask?], _ computed: [ManagedObject],
+    _ filled: [(object: ManagedObject, slots: SlotMask)], _ unsaved: MergeOverrides
   ) {
     context.notifyObservers {
       var event = ContextEvent(.merged)
@@ -133,6 +151,9 @@ struct ChangeMerge {
       }
       for object in computed {
         let slots = object.compiledEntity.derivedSlots
+        event.refreshed.append(ContextEvent.Change(object, slots: slots, toMany: rest.removeValue(forKey: object) ?? SlotMask()))
+      }
+      for (object, slots) in filled {
         event.refreshed.append(ContextEvent.Change(object, slots: slots, toMany: rest.removeValue(forKey: object) ?? SlotMask()))
       }
       for (object, toMany) in rest { event.refreshed.append(ContextEvent.Change(object, slots: SlotMask(), toMany: toMany)) }

@@ -106,9 +106,10 @@ struct AffectedResults {
         own[id, default: ObjectChangeRecord()].isDeleted = true
         recordRelevant(id)
       }
-      // Change sets do not contain the sources of join-table links to deleted objects.
-      if dependencies.hasUntrackedLinks(toEntity: Int(id.entityNumber), in: context.model) { isUnknown = true }
+      // Change sets of this process do not contain the sources of join-table links to deleted objects.
+      if !changes.listsRemovedLinks, dependencies.hasUntrackedLinks(toEntity: Int(id.entityNumber), in: context.model) { isUnknown = true }
     }
+    for filled in changes.filled where query.mayInclude(filled.entity) || query.dependencies.isAffected(by: filled) { invalidateAll() }
     guard !toMany.isEmpty, let space = space(of: changes) else { return }
     changes.forEachOwner(in: context.model, isIncluded: { toMany.contains($0.id) }) { owner in
       let id = ManagedObjectID(space: space, entityNumber: UInt32(owner.object.entity), key: owner.object.key)

@@ -156,7 +156,7 @@ package final class RowSource {
   func forgetRows(changedBy changes: ChangeSet, in store: PersistentStore) {
     if let parent { return parent.source.forgetRows(changedBy: changes, in: store) }
     if changes.source == ObjectIdentifier(store) { return }
-    store.cache.remove(changes.references)
+    store.cache.remove(changes)
     renewReaders()
   }
 

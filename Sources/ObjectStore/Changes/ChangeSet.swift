@@ -32,9 +32,13 @@ public struct ChangeSet: Sendable {
   public let historyToken: PersistentHistoryToken?
   /// The changed slots of each updated object.
   package let updatedSlots: ChangedSlots
-  /// The added and removed links, by relationship. Links that were removed with a deleted object are omitted if they are in join tables, or
-  /// if the object was deleted by a batch request and they refer to it.
+  /// The slots that may have changed in all objects of entities.
+  package let filled: [FilledSlots]
+  /// The added and removed links, by relationship.
   package let links: [LinkChanges]
+  /// Whether ``links`` and ``unlistedRelationships`` contain all links that were removed with deleted objects. If false, links are omitted
+  /// that are in join tables, or that refer to an object that a batch request deleted.
+  package let listsRemovedLinks: Bool
   /// The ordered relationships whose members were reordered.
   package let reordered: [RelationshipOwner]
   /// The numbers of further to-many relationships whose members have changed for unknown objects.
@@ -61,7 +65,9 @@ public struct ChangeSet: Sendable {
     transactionAuthor = scope.transactionAuthor
     historyToken = historyPosition.map { PersistentHistoryToken($0, of: store.identifier) }
     self.updatedSlots = updatedSlots
+    filled = []
     self.links = links?.changes ?? []
+    listsRemovedLinks = false
     reordered = links?.reordered ?? []
     unlistedRelationships = links?.unlisted ?? []
     isWhole = false
@@ -72,14 +78,17 @@ public struct ChangeSet: Sendable {
   /// Creates a change set from lists of objects, or from a history.
   init(
     ofStore storeIdentifier: String, inserted: [ManagedObjectID], updated: [ManagedObjectID], updatedSlots: ChangedSlots,
-    deleted: [ManagedObjectID], refreshed: [ManagedObjectID], links: LinkCollector?, isWhole: Bool, token: PersistentHistoryToken?,
+    deleted: [ManagedObjectID], refreshed: [ManagedObjectID], filled: [FilledSlots] = [], links: LinkCollector?,
+    listsRemovedLinks: Bool = false, isWhole: Bool, token: PersistentHistoryToken?,
     source: ObjectIdentifier?, author: String?, context: String?
   ) {
     self.storeIdentifier = storeIdentifier
     (self.inserted, self.updated, self.deleted, self.refreshed) = (inserted, updated, deleted, refreshed)
     (contextName, transactionAuthor, historyToken) = (context, author, token)
     self.updatedSlots = updatedSlots
+    self.filled = filled
     self.links = links?.changes ?? []
+    self.listsRemovedLinks = listsRemovedLinks
     reordered = links?.reordered ?? []
     unlistedRelationships = links?.unlisted ?? []
     self.isWhole = isWhole
@@ -95,7 +104,8 @@ public struct ChangeSet: Sendable {
     (inserted, updated, deleted, refreshed) = ([], [], [], [])
     (contextName, transactionAuthor) = (scope?.contextName, scope?.transactionAuthor)
     historyToken = historyPosition.map { PersistentHistoryToken($0, of: store.identifier) }
-    (updatedSlots, links, reordered, unlistedRelationships) = (ChangedSlots(), [], [], [])
+    (updatedSlots, filled, links, reordered, unlistedRelationships) = (ChangedSlots(), [], [], [], [])
+    listsRemovedLinks = false
     isWhole = true
     origin = scope?.origin ?? 0
     source = ObjectIdentifier(store)
@@ -104,9 +114,11 @@ public struct ChangeSet: Sendable {
   /// Whether nothing was changed.
   ///
   /// A change set may list no objects and not be empty: if a batch request changed too many objects to list, or if a transaction began
-  /// before the first observer was added, any object may have changed.
+  /// before the first observer was added, any object may have changed; and if another process computed a derived attribute again, all
+  /// objects of the entity.
   public var isEmpty: Bool {
-    inserted.isEmpty && updated.isEmpty && deleted.isEmpty && refreshed.isEmpty && unlistedRelationships.isEmpty && !isWhole
+    inserted.isEmpty && updated.isEmpty && deleted.isEmpty && refreshed.isEmpty && filled.isEmpty && unlistedRelationships.isEmpty
+      && !isWhole
   }
 
   /// All listed objects.
@@ -132,6 +144,22 @@ public struct ChangeSet: Sendable {
       }
     }
     for owner in reordered where isIncluded(model.relationships[owner.relationshipID]) { body(owner) }
+  }
+}
+
+/// Slots of all objects of an entity, without those of its subentities.
+package struct FilledSlots: Sendable, Hashable {
+  package let entity: Int
+  package let slots: SlotMask
+
+  package init(entity: Int, slots: SlotMask) { (self.entity, self.slots) = (entity, slots) }
+}
+
+extension RowCache {
+  /// Removes the rows that a change set has changed without entering its own.
+  package func remove(_ changes: ChangeSet) {
+    remove(changes.references)
+    removeRows(ofEntities: Set(changes.filled.map(\.entity)))
   }
 }
 

@@ -132,7 +132,7 @@ package final class PublishedChanges: ChangeConsumer, RequestConsumer, @unchecke
     case .update(let row): update(row)
     case .delete(let row): delete(row)
     case .links(let links): addLinks(links)
-    case .order, .unspecified: break
+    case .order, .schema, .unspecified: break
     }
   }
 

@@ -41,8 +41,11 @@ package struct HistoryDecoder {
         try list { decoder throws(StoreError) in
           HistoryChange(property: try decoder.id(), old: try decoder.value(), new: try decoder.value())
         })
-    case .deleted: return .deleted(try object(), tombstone: try assignments(), others: nil)
-    case .deletedWithValues: return .deleted(try object(), tombstone: try assignments(), others: try assignments())
+    case .deleted, .deletedWithLinks:
+      return .deleted(try object(), tombstone: try assignments(), others: nil, listsLinks: kind == .deletedWithLinks)
+    case .deletedWithValues, .deletedWithLinksAndValues:
+      return .deleted(
+        try object(), tombstone: try assignments(), others: try assignments(), listsLinks: kind == .deletedWithLinksAndValues)
     case .derived: return .derived(try object(), properties: try list { decoder throws(StoreError) in try decoder.id() })
     case .linksAdded, .linksRemoved:
       let (relationship, object) = (try id(), try object())

@@ -168,7 +168,7 @@ package final class HistoryIDs: Sendable {
     case .updated(let object, let properties), .derived(let object, let properties):
       return resolves(object) && properties.allSatisfy { property($0) != nil }
     case .updatedWithValues(let object, let changes): return resolves(object) && changes.allSatisfy { property($0.property) != nil }
-    case .deleted(let object, let tombstone, let others): return resolves(object) && resolves(tombstone) && resolves(others ?? [])
+    case .deleted(let object, let tombstone, let others, _): return resolves(object) && resolves(tombstone) && resolves(others ?? [])
     case .linked(let relationship, _, let object, let members):
       return property(relationship) != nil && resolves(object) && members.allSatisfy(resolves)
     case .ordered(let relationship, let object, let members):

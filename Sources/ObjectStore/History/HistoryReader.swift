@@ -70,7 +70,7 @@ package struct HistoryReader {
       // The first rows of this transaction were purged.
       guard entry.start == nil else { throw try expired() }
       hasStarted = true
-      header = PersistentHistoryTransaction(entry, opening: opening(entry.authorship.opening), store: identifier)
+      header = PersistentHistoryTransaction(entry, opening: opening(entry.authorship.opening), store: identifier, space: space.number)
       decoder.begin(transaction: entry.number)
       try take(entry)
       isFirst = true

@@ -18,7 +18,9 @@ package enum HistoryRecord: Hashable, Sendable {
   /// - Parameters:
   ///   - tombstone: The values of the attributes that are preserved on deletion.
   ///   - others: All other values that are not null, or nil if they are not recorded.
-  case deleted(HistoryObject, tombstone: [HistoryAssignment], others: [HistoryAssignment]?)
+  ///   - listsLinks: Whether the transaction also records the links in join tables that were removed with the row. Only libraries of format 3
+  ///     did not record them.
+  case deleted(HistoryObject, tombstone: [HistoryAssignment], others: [HistoryAssignment]?, listsLinks: Bool)
   /// A row of which only values computed by the store were changed.
   case derived(HistoryObject, properties: [Int])
   /// Members added to or removed from a to-many relationship with a join table, also by the deletion of a row at one of its ends.
@@ -131,7 +133,7 @@ package enum HistoryValue: Hashable, Sendable {
 enum HistoryRecordKind: UInt64 {
   case inserted = 1
   case insertedWithValues, updated, updatedWithValues, deleted, deletedWithValues, derived, linksAdded, linksRemoved, ordered
-  case orderedWithMembers, whole, moved, migrated
+  case orderedWithMembers, whole, moved, migrated, deletedWithLinks, deletedWithLinksAndValues
 }
 
 /// The tags of values.
@@ -220,9 +222,11 @@ package struct HistoryEncoder {
           output.put(change.new)
         }
       }
-    case .deleted(let object, let tombstone, let others):
+    case .deleted(let object, let tombstone, let others, let listsLinks):
       add { output in
-        output.put(others == nil ? .deleted : .deletedWithValues, object, tombstone)
+        let kinds: (HistoryRecordKind, withValues: HistoryRecordKind) =
+          listsLinks ? (.deletedWithLinks, .deletedWithLinksAndValues) : (.deleted, .deletedWithValues)
+        output.put(others == nil ? kinds.0 : kinds.withValues, object, tombstone)
         if let others { output.put(others) }
       }
     case .derived(let object, let properties): add { $0.put(.derived, object, Self.encoded(properties)) }

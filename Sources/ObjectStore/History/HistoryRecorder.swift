@@ -78,12 +78,14 @@ package struct HistoryRecorder {
 
   private mutating func addDeleted(_ change: ChangedRow, _ large: LargeValues) throws {
     guard let object = ids.object(change.reference) else { return }
-    guard let row = change.old else { return encoder.add(.deleted(object, tombstone: [], others: nil)) }
+    guard let row = change.old else {
+      return encoder.add(.deleted(object, tombstone: [], others: nil, listsLinks: true))
+    }
     let preserved = ids.preservedSlots(of: change.reference.entity)
     encoder.add(
       .deleted(
         object, tombstone: try values(of: row, in: preserved, large),
-        others: level == .values ? try values(of: row, besides: preserved, large) : nil))
+        others: level == .values ? try values(of: row, besides: preserved, large) : nil, listsLinks: true))
   }
 
   /// Adds an object of which only derived values were changed.

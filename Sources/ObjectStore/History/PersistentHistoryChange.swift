@@ -79,6 +79,9 @@ public struct PersistentHistoryChange: Sendable, Hashable, Identifiable {
   /// The new values of changed properties, or all values of an inserted object. Nil if the history does not record values.
   public internal(set) var newValues: Values?
 
+  /// Whether the transaction of a deletion lists the links in join tables that were removed with the object.
+  package internal(set) var listsRemovedLinks = false
+
   /// The position of the change, the same as ``id``.
   public var changeID: ID { id }
 
@@ -205,9 +208,10 @@ struct HistoryChangeDecoder {
       change.oldValues = try values(changes.map { HistoryAssignment(property: $0.property, value: $0.old) }, reference.entity)
       change.newValues = try values(changes.map { HistoryAssignment(property: $0.property, value: $0.new) }, reference.entity)
       return update(change)
-    case .deleted(let object, let tombstone, let others):
+    case .deleted(let object, let tombstone, let others, let listsLinks):
       guard let reference = try reference(object) else { return skip() }
       var change = change(.delete, reference)
+      change.listsRemovedLinks = listsLinks
       if others != nil || !tombstone.isEmpty { change.tombstone = try values(tombstone, reference.entity) }
       if let others { change.oldValues = try values(tombstone + others, reference.entity) }
       return exchange(change)

@@ -68,13 +68,16 @@ public struct PersistentHistoryTransaction: Sendable, Hashable, Identifiable {
   public internal(set) var skippedChangeCount = 0
   /// The store opening through which the transaction was written.
   package let opening: UUID?
+  /// The number of the ID space of the changed objects.
+  package let space: UInt32
 
   /// The number of the transaction.
   public var id: Int64 { transactionNumber }
 
   /// - Parameter entry: The first row of the transaction.
-  package init(_ entry: HistoryEntry, opening: HistoryOpening?, store: String) {
+  package init(_ entry: HistoryEntry, opening: HistoryOpening?, store: String, space: UInt32) {
     transactionNumber = entry.transaction
+    self.space = space
     token = PersistentHistoryToken(entry.position, of: store)
     storeIdentifier = store
     let authorship = entry.authorship

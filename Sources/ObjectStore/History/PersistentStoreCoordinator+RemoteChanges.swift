@@ -46,7 +46,7 @@ extension PersistentStore {
     let changes = (try? unreportedRemoteChanges()) ?? nil
     let isKnown = changes.map { !$0.isWhole } ?? false
     if let changes, isKnown {
-      cache.remove(changes.references)
+      cache.remove(changes)
       if !changes.isEmpty { observers.notify(changes) }
     } else {
       cache.removeAll()
@@ -106,13 +106,15 @@ package struct HistoryChangeSet {
   private enum State { case inserted, updated, restored, refreshed, deleted, insertedAndDeleted }
 
   private let store: String
-  /// Created with the first change, whose object ID determines the model.
+  /// Created with the first transaction, which determines the model.
   private var links: LinkCollector?
   private var model: CompiledModel?
   private var order: [ManagedObjectID] = []
   private var states: [ManagedObjectID: State] = [:]
   private var slots: [ManagedObjectID: SlotMask] = [:]
   private var isWhole = false
+  private var listsRemovedLinks = true
+  private var filled: [Int: SlotMask] = [:]
   private var token: PersistentHistoryToken?
   /// The authors and contexts of the transactions. The change set names them only if all transactions have the same.
   private var authors: Set<String?> = []
@@ -125,8 +127,9 @@ package struct HistoryChangeSet {
     token = transaction.token
     authors.insert(transaction.author)
     contexts.insert(transaction.contextName)
-    // Only derived values can change while a store is open with the same model. Which of them differ is unknown.
-    if transaction.isWhole || transaction.schemaChanges.contains(where: \.kind.changesObjects) { isWhole = true }
+    if links == nil, let model = ObjectIDSpace.space(transaction.space)?.model { (self.model, links) = (model, LinkCollector(model)) }
+    if transaction.isWhole { isWhole = true }
+    for change in transaction.schemaChanges where change.kind.changesObjects { add(change) }
     for change in transaction.changes ?? [] { add(change) }
   }
 
@@ -151,17 +154,32 @@ package struct HistoryChangeSet {
     return ChangeSet(
       ofStore: store, inserted: ids(.inserted), updated: updated, updatedSlots: changed, deleted: ids(.deleted, .insertedAndDeleted),
       refreshed: ids(.refreshed),
-      links: links, isWhole: isWhole, token: token, source: source.map { ObjectIdentifier($0) },
+      filled: filled.sorted { $0.key < $1.key }.map { FilledSlots(entity: $0.key, slots: $0.value) },
+      links: links, listsRemovedLinks: listsRemovedLinks, isWhole: isWhole, token: token, source: source.map { ObjectIdentifier($0) },
       author: authors.count == 1 ? authors.first ?? nil : nil,
       context: contexts.count == 1 ? contexts.first ?? nil : nil)
   }
 
   // MARK: Changes
 
+  /// Adds a change of all objects of an entity. What the current model no longer has is not visible to contexts.
+  private mutating func add(_ change: PersistentHistoryTransaction.SchemaChange) {
+    guard let model, let entity = model.entity(named: change.entityName), let name = change.propertyName else { return }
+    switch entity.property(named: name) {
+    case .attribute(let slot): filled[entity.number, default: SlotMask()].insert(slot.index)
+    case .toOne(let relationship):
+      filled[entity.number, default: SlotMask()].insert(relationship.index)
+      links?.addUnlisted(relationship)
+    case .toMany(let relationship): links?.addUnlisted(relationship)
+    case .composite, .fetched: isWhole = true
+    // The members of a relationship can be identified by the ID of a removed one.
+    case nil: if change.kind == .rewritten { isWhole = true }
+    }
+  }
+
   private mutating func add(_ change: PersistentHistoryChange) {
     let id = change.changedObjectID
-    guard let model = model ?? ObjectIDSpace.space(id.space)?.model else { return }
-    if links == nil { (self.model, links) = (model, LinkCollector(model)) }
+    guard let model else { return }
     let entity = model.entities[Int(id.entityNumber)]
     let previous = states[id]
     if previous == nil { order.append(id) }
@@ -180,8 +198,10 @@ package struct HistoryChangeSet {
     case .delete:
       states[id] = previous == .inserted || previous == .insertedAndDeleted ? .insertedAndDeleted : .deleted
       addLinks(of: change, entity, entity.slots.compactMap(\.relationship))
-      // Earlier versions of the library did not record the links of deleted objects.
-      links?.addUnlistedLinks(toObjectsOf: entity.number)
+      if !change.listsRemovedLinks {
+        links?.addUnlistedLinks(toObjectsOf: entity.number)
+        listsRemovedLinks = false
+      }
     case .update:
       var mask = SlotMask()
       var toOnes: [CompiledRelationship] = []

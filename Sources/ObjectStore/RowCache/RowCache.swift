@@ -335,6 +335,14 @@ package final class RowCache: CachedRowSource, @unchecked Sendable {  // `parts`
     }
   }
 
+  /// Removes all rows of entities, without those of their subentities.
+  package func removeRows(ofEntities entities: Set<Int>) {
+    if entities.isEmpty { return }
+    saves.add(1, ordering: .sequentiallyConsistent)
+    let trees = Set(entities.map { roots[$0] })
+    for index in 0..<partCount { changeAll(of: index) { $0.removeRows(ofEntities: entities, trees: trees) } }
+  }
+
   /// Suspends the cache at the beginning of a transaction. Until ``resume()``, no new rows are kept, and rows that the transaction changes
   /// are removed.
   package func suspend() { suspensions.add(1, ordering: .sequentiallyConsistent) }

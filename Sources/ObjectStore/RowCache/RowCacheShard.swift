@@ -146,6 +146,16 @@ struct RowCacheShard: ~Copyable {
     }
   }
 
+  /// Removes the rows of entities, which are in the given trees.
+  mutating func removeRows(ofEntities entities: Set<Int>, trees: Set<Int>) {
+    for case let page? in order[firstLive...] where trees.contains(page.root) {
+      for index in 0..<RowTable.size where page.entries.hasRow(index) {
+        let entity = page.entries.withEntry(at: index) { $0.row.map { RowImage.reference($0).entity } } ?? nil
+        if let entity, entities.contains(entity) { clear(index, in: page) }
+      }
+    }
+  }
+
   mutating func removeAll() {
     while let page = firstPage() { removeFirstPage(createdAt: page.creationIndex) }
   }
