@@ -96,7 +96,7 @@ final class HistoryMergingTests: XCTestCase {
   }
 
   /// A replica that reads only the history equals the store after each step of saves, batch requests, partly failing transactions, undone
-  /// merges and migrations. `CIPHERDATA_HISTORY_STEPS` sets the number of steps per level; 20,000 steps have passed.
+  /// merges and migrations. `Scripts/test-replicas` sets the number of steps per level to 20,000.
   func testReplicaMaintainedFromHistoryEqualsTheStore() throws {
     let steps = ProcessInfo.processInfo.environment["CIPHERDATA_HISTORY_STEPS"].flatMap(Int.init) ?? 1_000
     for (seed, level) in [(UInt64(5), HistoryLevel.properties), (7, .values)] {

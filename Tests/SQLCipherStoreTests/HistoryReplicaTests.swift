@@ -3,13 +3,15 @@ import ObjectContext
 import ObjectModel
 import ObjectQuery
 import ObjectStore
+import Synchronization
 import XCTest
 import _StoreSpecification
 import _TestSupport
 
 @testable import SQLCipherStore
 
-/// A copy of a store that applies nothing but its history, at the level of values, has the same objects, members and orders.
+/// A copy of a store that applies nothing but its history at the level of values, or nothing but what a transaction observer sees, has the
+/// same objects, members and orders.
 final class HistoryReplicaTests: XCTestCase {
   // MARK: The store
 
@@ -51,11 +53,31 @@ final class HistoryReplicaTests: XCTestCase {
       })
   }
 
-  private func open(_ store: TestStore, version: Int) throws -> OpenStore {
+  private static func descriptionWithHistory(_ store: TestStore) -> PersistentStoreDescription {
     var description = store.description
     description.historyTracking = true
     description.historyLevel = .values
-    return try OpenStore(description, model: Self.model(version: version))
+    return description
+  }
+
+  /// A custom stage to a version, whose handlers change objects of the older and of the newer model.
+  private static func stage(to version: Int) throws -> StagedMigrationManager {
+    var stage = CustomMigrationStage(
+      migratingFrom: ManagedObjectModelReference(try model(version: version - 1).model),
+      to: ManagedObjectModelReference(try model(version: version).model)
+    ) { migration in
+      let context = migration.destination
+      for book in try context.all("Book").prefix(3) { try book.setValue("stage \(version)", forKey: "title") }
+      let tag = try context.insert("Tag", ["name": "stage"])
+      try context.insert("Book", ["title": "made by stage \(version)", "tags": [tag] as [ManagedObject]])
+      if let book = try context.all("Book").first { try book.setValue(Array(book.list("tags").reversed()), forKey: "tags") }
+    }
+    stage.willMigrateHandler = { context in
+      if let author = try context.all("Author").first { context.delete(author) }
+      if let book = try context.all("Book").last { try book.setValue(Int64(17), forKey: "pages") }
+      if let book = try context.all("Book").first { try book.setValue(Set(try context.all("Book").prefix(2)), forKey: "related") }
+    }
+    return StagedMigrationManager([stage])
   }
 
   private func write(in context: ManagedObjectContext, hasLog: Bool, _ random: inout SeededGenerator) throws {
@@ -63,7 +85,23 @@ final class HistoryReplicaTests: XCTestCase {
     func some(_ entity: String, _ maximum: Int = 4) throws -> [ManagedObject] {
       Array(try context.all(entity).shuffled(using: &random).prefix(Int.random(in: 0...maximum, using: &random)))
     }
-    switch Int.random(in: 0...11, using: &random) {
+    switch Int.random(in: 0...12, using: &random) {
+    case 12:
+      struct Stop: Error {}
+      // The second of three saves is undone.
+      try context.performTransaction {
+        try context.insert("Tag", ["name": "kept"])
+        try context.save()
+        try? context.performTransaction {
+          if let book = try pick("Book") { try book.setValue(try some("Tag"), forKey: "tags") }
+          try context.insert("Tag", ["name": "undone"])
+          try context.save()
+          throw Stop()
+        }
+        context.rollback()
+        if let book = try pick("Book") { try book.setValue("transaction", forKey: "title") }
+        try context.save()
+      }
     case 0:
       try context.execute(
         BatchUpdateRequest(
@@ -118,6 +156,20 @@ final class HistoryReplicaTests: XCTestCase {
     }
   }
 
+  /// Writes batch requests over more rows than change sets list.
+  private func writeLargeBatches(in context: ManagedObjectContext, _ random: inout SeededGenerator) throws {
+    let count = BatchLinks.maximumRowCount + 1
+    let author = try context.all("Author").randomElement(using: &random)
+    try context.execute(
+      BatchInsertRequest(entityName: "Book", objects: (0..<count).map { ["pages": Int64(1_000 + $0), "title": "large"] }))
+    if let author {
+      try context.execute(
+        BatchUpdateRequest(
+          entityName: "Book", predicate: .compare("pages", .greater, Int64(1_000)), propertiesToUpdate: ["author": author.objectID]))
+    }
+    try context.execute(BatchDeleteRequest(entityName: "Book", predicate: .compare("pages", .greaterOrEqual, Int64(1_000))))
+  }
+
   /// Keeps the store small, so that a long run compares many states instead of large ones.
   private func thin(_ open: OpenStore, _ random: inout SeededGenerator) throws {
     let context = open.newContext()
@@ -152,75 +204,140 @@ final class HistoryReplicaTests: XCTestCase {
     return result
   }
 
-  /// `CIPHERDATA_HISTORY_STEPS` sets the number of steps; 20,000 steps have passed.
+  /// `Scripts/test-replicas` sets the number of steps to 20,000.
+  private static var steps: Int { ProcessInfo.processInfo.environment["CIPHERDATA_HISTORY_STEPS"].flatMap(Int.init) ?? 1_000 }
+
   func testReplicaThatAppliesTheHistoryEqualsTheStore() throws {
-    let steps = ProcessInfo.processInfo.environment["CIPHERDATA_HISTORY_STEPS"].flatMap(Int.init) ?? 1_000
-    var random = SeededGenerator(seed: 11)
     let store = try TestStore()
-    var (version, open) = (0, try open(store, version: 0))
-    var replica = Replica()
-    for step in 0..<steps {
-      if step % 50 == 49 {
-        try open.close()
-        version += 1
-        open = try self.open(store, version: version)
-        replica.adopt(open)
-      }
-      try write(in: open.newContext(), hasLog: !version.isMultiple(of: 2), &random)
-      try thin(open, &random)
-      if step % 3 > 0 { continue }
+    var replica = HistoryReplica()
+    try run(seed: 11, Self.descriptionWithHistory(store), migrates: true) { open in
       for transaction in try open.coordinator.execute(.fetchHistory(after: replica.token)).transactions {
         replica.apply(transaction, open.model)
       }
-      let (found, expected) = (replica.contents(open.model), try contents(of: open))
+      return replica.replica
+    } adopt: {
+      replica.replica.adopt(space: $0.persistentStore.space.number, $0.model)
+    }
+  }
+
+  /// With a history, so that both consumers take the same changes, and without one.
+  func testReplicaThatAppliesObservedChangesEqualsTheStore() throws {
+    for (seed, hasHistory) in [(UInt64(12), false), (13, true)] {
+      let store = try TestStore()
+      let observer = ReplicaObserver()
+      try run(
+        seed: seed, hasHistory ? Self.descriptionWithHistory(store) : store.description, migrates: true, observer,
+        replica: { _ in observer.replica })
+    }
+  }
+
+  func testReplicaOfAnInMemoryStoreThatAppliesObservedChangesEqualsIt() throws {
+    let observer = ReplicaObserver()
+    try run(seed: 14, PersistentStoreDescription(type: .inMemory), migrates: false, observer, replica: { _ in observer.replica })
+  }
+
+  /// Writes to a store in random steps, and compares it with a replica.
+  ///
+  /// - Parameters:
+  ///   - migrates: Whether the store is migrated every 50 steps.
+  ///   - replica: Returns the replica with all changes so far.
+  ///   - adopt: Called after a migration.
+  private func run(
+    seed: UInt64, _ description: PersistentStoreDescription, migrates: Bool, _ observer: ReplicaObserver? = nil,
+    replica: (OpenStore) throws -> Replica, adopt: (OpenStore) -> Void = { _ in }
+  ) throws {
+    func open(_ description: PersistentStoreDescription, version: Int) throws -> OpenStore {
+      try OpenStore(description, model: Self.model(version: version)) { coordinator in
+        let options = TransactionObserverOptions(includesNewValues: true)
+        guard let observer else { return }
+        observer.model = coordinator.compiledModel
+        try coordinator.addTransactionObserver(observer, options: options)
+      }
+    }
+    var random = SeededGenerator(seed: seed)
+    var (version, store) = (0, try open(description, version: 0))
+    for step in 0..<Self.steps {
+      if migrates, step % 50 == 49 {
+        try store.close()
+        version += 1
+        var description = description
+        if version % 3 == 2 { description.stagedMigrationManager = try Self.stage(to: version) }
+        store = try open(description, version: version)
+        adopt(store)
+      }
+      try write(in: store.newContext(), hasLog: !version.isMultiple(of: 2), &random)
+      if step % 500 == 250 { try writeLargeBatches(in: store.newContext(), &random) }
+      try thin(store, &random)
+      if step % 3 > 0 { continue }
+      let (found, expected) = (try replica(store).contents(store.model), try contents(of: store))
       for name in Set(found.keys).union(expected.keys).sorted() where found[name] != expected[name] {
-        XCTFail("step \(step), \(name): \(found[name] ?? [:]) instead of \(expected[name] ?? [:])")
+        XCTFail("seed \(seed), step \(step), \(name): \(found[name] ?? [:]) instead of \(expected[name] ?? [:])")
       }
       if found != expected { return }
     }
-    XCTAssertEqual(version, steps / 50)
+    XCTAssertEqual(version, migrates ? Self.steps / 50 : 0)
   }
 }
 
-/// The objects of a store, from its history alone.
+/// The objects of a store, from what is reported of them.
 private struct Replica {
-  typealias Values = PersistentHistoryChange.Values
-
-  private var objects: [ManagedObjectID: [String: String]] = [:]
+  private(set) var objects: [ManagedObjectID: [String: String]] = [:]
   /// The links of relationships without a to-one side, by the relationship that records them.
   private var links: [String: Set<[ManagedObjectID]>] = [:]
   private var orders: [[String]: [ManagedObjectID]] = [:]
-  private(set) var token: PersistentHistoryToken?
+  /// The ID space of the objects.
+  private(set) var space: UInt32?
 
   static func name(_ id: ManagedObjectID) -> String { "\(id.entityName)/\(id.key)" }
 
-  private static func text(_ value: (any Sendable)?) -> String? {
+  static func text(_ value: (any Sendable)?) -> String? {
     value.map { value in (value as? ManagedObjectID).map(name) ?? "\(value)" }
   }
 
   /// Replaces all IDs by those of the store under its newer model.
-  mutating func adopt(_ open: OpenStore) {
+  mutating func adopt(space: UInt32, _ model: CompiledModel) {
     func present(_ id: ManagedObjectID) -> ManagedObjectID {
-      guard let entity = open.model.entity(named: id.entityName) else { return id }
-      return ManagedObjectID(space: open.persistentStore.space.number, entityNumber: UInt32(entity.number), key: id.key)
+      guard let entity = model.entity(named: id.entityName) else { return id }
+      return ManagedObjectID(space: space, entityNumber: UInt32(entity.number), key: id.key)
     }
     objects = Dictionary(objects.map { (present($0.key), $0.value) }, uniquingKeysWith: { one, _ in one })
     links = links.mapValues { Set($0.map { $0.map(present) }) }
     orders = orders.mapValues { $0.map(present) }
+    self.space = space
   }
 
-  mutating func apply(_ transaction: PersistentHistoryTransaction, _ model: CompiledModel) {
-    XCTAssertFalse(transaction.isWhole)
-    token = transaction.token
-    for change in transaction.schemaChanges { apply(change, model) }
-    for change in transaction.changes ?? [] { apply(change) }
+  // MARK: Changes
+
+  mutating func insert(_ id: ManagedObjectID, _ values: [String: String]) { objects[id] = values }
+
+  mutating func update(_ id: ManagedObjectID, _ name: String, _ value: String?) {
+    XCTAssertNotNil(objects[id], "\(id)")
+    objects[id]?[name] = value
+  }
+
+  mutating func delete(_ id: ManagedObjectID) {
+    objects[id] = nil
+    orders = orders.filter { $0.key[0] != Self.name(id) }
+  }
+
+  mutating func link(_ relationship: String, _ source: ManagedObjectID, _ member: ManagedObjectID, isAdded: Bool) {
+    let name = "\(source.entityName).\(relationship)"
+    if isAdded { links[name, default: []].insert([source, member]) } else { links[name]?.remove([source, member]) }
+  }
+
+  mutating func order(_ relationship: String, _ source: ManagedObjectID, _ change: ([ManagedObjectID]) -> [ManagedObjectID]?) {
+    let key = [Self.name(source), relationship]
+    orders[key] = change(orders[key] ?? [])
+  }
+
+  func checkLinks(after transaction: String) {
     for (name, list) in links {
       let left = list.filter { !$0.allSatisfy { objects[$0] != nil } }.map { $0.map(Self.name) }
-      XCTAssertEqual(left, [], "links of deleted objects remain in \(name) after transaction \(transaction.transactionNumber)")
+      XCTAssertEqual(left, [], "links of deleted objects remain in \(name) after transaction \(transaction)")
     }
   }
 
-  private mutating func apply(_ change: PersistentHistoryTransaction.SchemaChange, _ model: CompiledModel) {
+  mutating func apply(_ change: PersistentHistoryTransaction.SchemaChange, _ model: CompiledModel) {
     let ids = objects.keys.filter { $0.entityName == change.entityName }
     guard let property = change.propertyName else {
       XCTAssertEqual(change.kind, .objectsRemoved)
@@ -239,35 +356,6 @@ private struct Replica {
       case .objectsRemoved, .computed, .moved, .rewritten: XCTFail("\(change)")
       }
     }
-  }
-
-  private mutating func apply(_ change: PersistentHistoryChange) {
-    let id = change.changedObjectID
-    switch change.changeType {
-    case .insert:
-      objects[id] = values(change.newValues)
-    case .delete:
-      objects[id] = nil
-      orders = orders.filter { $0.key[0] != Self.name(id) }
-    case .update:
-      XCTAssertNotNil(objects[id], "\(change)")
-      for name in change.newValues?.values.keys.sorted() ?? [] { objects[id]?[name] = Self.text(change.newValues?[name]) }
-      for link in change.links {
-        let pair = [id, link.destination]
-        let name = "\(id.entityName).\(link.relationship)"
-        if link.isAdded { links[name, default: []].insert(pair) } else { links[name]?.remove(pair) }
-      }
-      for name in change.orders.keys {
-        let key = [Self.name(id), name]
-        orders[key] = change.order(orders[key] ?? [], of: name)
-      }
-    }
-  }
-
-  private func values(_ values: Values?) -> [String: String] {
-    var result: [String: String] = [:]
-    for name in values?.names ?? [] { result[name] = Self.text(values?[name]) }
-    return result
   }
 
   /// All objects with their members, as ``HistoryReplicaTests`` reads them from the store.
@@ -311,5 +399,88 @@ private struct Replica {
       result[Self.name(id)] = line
     }
     return result
+  }
+}
+
+/// A replica from the history alone.
+private struct HistoryReplica {
+  var replica = Replica()
+  private(set) var token: PersistentHistoryToken?
+
+  mutating func apply(_ transaction: PersistentHistoryTransaction, _ model: CompiledModel) {
+    XCTAssertFalse(transaction.isWhole)
+    token = transaction.token
+    for change in transaction.schemaChanges { replica.apply(change, model) }
+    for change in transaction.changes ?? [] { apply(change) }
+    replica.checkLinks(after: "\(transaction.transactionNumber)")
+  }
+
+  private mutating func apply(_ change: PersistentHistoryChange) {
+    let id = change.changedObjectID
+    switch change.changeType {
+    case .insert:
+      var values: [String: String] = [:]
+      for name in change.newValues?.names ?? [] { values[name] = Replica.text(change.newValues?[name]) }
+      replica.insert(id, values)
+    case .delete: replica.delete(id)
+    case .update:
+      for name in change.newValues?.values.keys.sorted() ?? [] { replica.update(id, name, Replica.text(change.newValues?[name])) }
+    }
+    for link in change.links { replica.link(link.relationship, id, link.destination, isAdded: link.isAdded) }
+    for name in change.orders.keys { replica.order(name, id) { change.order($0, of: name) } }
+  }
+}
+
+/// A replica from what an observer sees.
+private final class ReplicaObserver: TransactionObserver {
+  private let state = Mutex<(pending: [RowChange], replica: Replica, model: CompiledModel?)>(([], Replica(), nil))
+  var replica: Replica { state.withLock { $0.replica } }
+  /// The model of the coordinator.
+  var model: CompiledModel? {
+    get { state.withLock { $0.model } }
+    set { state.withLock { $0.model = newValue } }
+  }
+
+  func didChange(_ change: RowChange, in transaction: ObservedTransaction) { state.withLock { $0.pending.append(change) } }
+  func willCommit(_ transaction: ObservedTransaction) throws {}
+  func didUndoChanges(in transaction: ObservedTransaction, keeping count: Int) {
+    state.withLock { $0.pending.removeSubrange(count...) }
+  }
+  func didRollback(_ transaction: ObservedTransaction) { state.withLock { $0.pending = [] } }
+
+  func didCommit(_ transaction: ObservedTransaction) {
+    state.withLock { state in
+      for change in state.pending { Self.apply(change, to: &state.replica, state.model) }
+      state.replica.checkLinks(after: "\(transaction.id)")
+      state.pending = []
+    }
+  }
+
+  private static func apply(_ change: RowChange, to replica: inout Replica, _ model: CompiledModel?) {
+    guard let model else { return XCTFail("no model") }
+    // The objects of a migration have the IDs of the newer model.
+    func adopt(_ id: ManagedObjectID) { if replica.space != id.space { replica.adopt(space: id.space, model) } }
+    switch change {
+    case .insert(let row):
+      adopt(row.objectID)
+      var values: [String: String] = [:]
+      for name in row.newValues?.names ?? [] { values[name] = Replica.text(row.newValues?[name]) }
+      replica.insert(row.objectID, values)
+    case .update(let row):
+      adopt(row.objectID)
+      for name in row.changedProperties { replica.update(row.objectID, name, Replica.text(row.newValues?[name])) }
+    case .delete(let row):
+      adopt(row.objectID)
+      replica.delete(row.objectID)
+    case .links(let links):
+      adopt(links.objectID)
+      for member in links.removed { replica.link(links.relationshipName, links.objectID, member, isAdded: false) }
+      for member in links.added { replica.link(links.relationshipName, links.objectID, member, isAdded: true) }
+    case .order(let order):
+      adopt(order.objectID)
+      replica.order(order.relationshipName, order.objectID) { _ in order.members }
+    case .schema(let schema): replica.apply(schema, model)
+    case .unspecified: XCTFail("unspecified")
+    }
   }
 }
