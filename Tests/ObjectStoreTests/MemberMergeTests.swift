@@ -7,7 +7,6 @@ import _TestSupport
 final class MemberMergeTests: XCTestCase {
   /// The number of random triples: of whether a member is in the base and on each side, and of its places there.
   private static let tripleCount = 1_000_000
-  private static let sides: [MergeRules.Winner] = [.mine, .theirs]
 
   // MARK: Members
 
@@ -35,52 +34,50 @@ final class MemberMergeTests: XCTestCase {
       let (mine, theirs) = (base ^ generator.next() & generator.next(), base ^ generator.next() & generator.next())
       let (former, own, others) = (members(base), members(mine), members(theirs))
       let (ownChanges, otherChanges) = (MemberDifference(from: former, to: own), MemberDifference(from: former, to: others))
-      var rules = MergeRules(.mine)
-      rules.membership = [.mine, .theirs, .adds, .neither][number % 4]
-      let merge = ThreeWayMerge.members(mine: ownChanges, theirs: otherChanges, by: rules)
+      let merge = ThreeWayMerge.members(mine: ownChanges, theirs: otherChanges)
       // A member that a side has changed is what that side made it.
       let expected = base ^ ((base ^ mine) | (base ^ theirs))
-      guard merge.conflicts.isEmpty, bits(merge.difference.added) == expected & ~base, bits(merge.difference.removed) == base & ~expected,
-        merge.difference.added.count + merge.difference.removed.count == (base ^ expected).nonzeroBitCount
+      guard bits(merge.added) == expected & ~base, bits(merge.removed) == base & ~expected,
+        merge.added.count + merge.removed.count == (base ^ expected).nonzeroBitCount
       else { return XCTFail("merge \(number)") }
       if number % 4 != 0 { continue }
-      XCTAssertEqual(bits(merge.difference.applied(to: former)), expected)
+      XCTAssertEqual(bits(merge.applied(to: former)), expected)
       XCTAssertEqual(bits(ownChanges.applied(to: others)), expected, "my changes over theirs")
       XCTAssertEqual(bits(otherChanges.applied(to: own)), expected, "symmetry")
-      XCTAssertEqual(ownChanges.applied(to: merge.difference.applied(to: former)).count, expected.nonzeroBitCount, "idempotence")
+      XCTAssertEqual(ownChanges.applied(to: merge.applied(to: former)).count, expected.nonzeroBitCount, "idempotence")
       XCTAssertEqual(MemberDifference(from: former, to: former).applied(to: others), others, "identity of theirs")
       XCTAssertEqual(bits(ownChanges.applied(to: former)), mine, "identity of mine")
     }
   }
 
-  func testMembersAddedAndRemovedFollowTheRules() {
+  func testAMillionMembersAddedAndRemovedAreKept() {
     var generator = SeededGenerator(seed: 202)
-    for number in 0..<4_000 {
+    for number in 0..<Self.tripleCount / 64 {
       // Differences from different bases, such as that of a member that was removed and added again.
       let (added, removed, otherAdded) = (generator.next() & generator.next(), generator.next(), generator.next() & generator.next())
       let mine = MemberDifference(added: members(added), removed: members(removed & ~added))
       let otherRemoved = generator.next() & ~otherAdded
       let theirs = MemberDifference(added: members(otherAdded), removed: members(otherRemoved))
-      let conflicts = added & otherRemoved | otherAdded & removed & ~added
-      var rules = MergeRules(.neither)
-      rules.membership = [.mine, .theirs, .adds, .neither][number % 4]
-      let merge = ThreeWayMerge.members(mine: mine, theirs: theirs, by: rules)
-      guard merge.conflicts == Set(members(conflicts)) else { return XCTFail("conflicts of merge \(number)") }
-      let all = added | otherAdded
-      let expected =
-        switch rules.membership {
-        case .mine: all & ~conflicts | conflicts & added
-        case .theirs, .neither: all & ~conflicts | conflicts & otherAdded
-        case .adds: all
-        }
-      guard bits(merge.difference.added) == expected,
-        bits(merge.difference.removed) == (removed & ~added | otherRemoved) & ~expected
-      else { return XCTFail("merge \(number)") }
-      if rules.membership == .neither { continue }
-      rules.membership = rules.membership == .mine ? .theirs : rules.membership == .theirs ? .mine : .adds
-      let mirrored = ThreeWayMerge.members(mine: theirs, theirs: mine, by: rules)
-      XCTAssertEqual(Set(mirrored.difference.added), Set(merge.difference.added))
-      XCTAssertEqual(Set(mirrored.difference.removed), Set(merge.difference.removed))
+      let merge = ThreeWayMerge.members(mine: mine, theirs: theirs)
+      let expected = added | otherAdded
+      guard bits(merge.added) == expected, bits(merge.removed) == (removed & ~added | otherRemoved) & ~expected else {
+        return XCTFail("merge \(number)")
+      }
+      if number % 4 != 0 { continue }
+      let mirrored = ThreeWayMerge.members(mine: theirs, theirs: mine)
+      XCTAssertEqual(bits(mirrored.added), bits(merge.added), "symmetry")
+      XCTAssertEqual(bits(mirrored.removed), bits(merge.removed), "symmetry")
+      let again = ThreeWayMerge.members(mine: mine, theirs: merge)
+      XCTAssertEqual(again.added, merge.added, "idempotence")
+      XCTAssertEqual(again.removed, merge.removed, "idempotence")
+      // Of three devices, the order in which they meet does not matter.
+      let third = MemberDifference(added: members(generator.next() & generator.next() & otherRemoved), removed: members(removed & otherAdded))
+      let (left, right) = (
+        ThreeWayMerge.members(mine: third, theirs: merge),
+        ThreeWayMerge.members(mine: ThreeWayMerge.members(mine: third, theirs: mine), theirs: theirs)
+      )
+      XCTAssertEqual(bits(left.added), bits(right.added), "associativity")
+      XCTAssertEqual(bits(left.removed), bits(right.removed), "associativity")
     }
   }
 
@@ -89,9 +86,9 @@ final class MemberMergeTests: XCTestCase {
     XCTAssertEqual(difference.added, [9, 8])
     XCTAssertEqual(difference.removed, [2])
     XCTAssertEqual(difference.applied(to: [8, 2, 7]), [8, 7, 9])
-    let merge = ThreeWayMerge.members(mine: difference, theirs: MemberDifference(added: [7, 8], removed: [2]), by: MergeRules(.mine))
-    XCTAssertEqual(merge.difference.added, [7, 8, 9])
-    XCTAssertEqual(merge.difference.removed, [2])
+    let merge = ThreeWayMerge.members(mine: difference, theirs: MemberDifference(added: [7, 8], removed: [2]))
+    XCTAssertEqual(merge.added, [7, 8, 9])
+    XCTAssertEqual(merge.removed, [2])
   }
 
   func testListsAreArrangedByOtherLists() {
@@ -103,14 +100,9 @@ final class MemberMergeTests: XCTestCase {
 
   // MARK: Orders
 
-  private func merged(_ base: [Int], _ mine: [Int], _ theirs: [Int], _ winner: MergeRules.Winner = .mine) -> (
-    order: [Int], isConflict: Bool
-  ) {
-    var rules = MergeRules(.neither)
-    rules.order = winner
+  private func merged(_ base: [Int], _ mine: [Int], _ theirs: [Int]) -> [Int] {
     func references(_ list: [Int]) -> [ObjectReference] { list.map { ObjectReference(entity: 2, key: Int64($0 + 1)) } }
-    let merge = ThreeWayMerge.order(base: references(base), mine: references(mine), theirs: references(theirs), by: rules)
-    return (merge.order.map { Int($0.key) - 1 }, merge.isConflict)
+    return ThreeWayMerge.order(base: references(base), mine: references(mine), theirs: references(theirs)).map { Int($0.key) - 1 }
   }
 
   /// Returns a list with random removals and moves, and a run of new members.
@@ -147,8 +139,7 @@ final class MemberMergeTests: XCTestCase {
     for number in 0..<Self.tripleCount / count {
       let mine = edited(base, new: 100...103, &generator)
       let theirs = edited(base, new: number % 5 == 0 ? 100...102 : 200...203, &generator)
-      let winner = Self.sides[number / 3 % 2]
-      let (order, isConflict) = merged(base, mine, theirs, winner)
+      let order = merged(base, mine, theirs)
       if number % 16 != 0 {
         guard isRun(200...203, in: order), number % 5 == 0 || isRun(100...103, in: order) else {
           return XCTFail("merge \(number) separates new members")
@@ -159,48 +150,48 @@ final class MemberMergeTests: XCTestCase {
       let expected = Set(base.filter { isMine.contains($0) && isTheirs.contains($0) } + (mine + theirs).filter { $0 >= count })
       XCTAssertEqual(order.count, expected.count)
       XCTAssertEqual(Set(order), expected, "merge \(number)")
-      XCTAssertEqual(merged(base, base, theirs, winner).order, theirs, "identity of theirs")
-      XCTAssertEqual(merged(base, mine, base, winner).order, mine, "identity of mine")
-      XCTAssertEqual(merged(base, mine, mine, winner).order, mine)
-      if winner == .mine { XCTAssertEqual(merged(base, mine, order).order, order, "idempotence") }
-      let mirrored = merged(base, theirs, mine, winner == .mine ? .theirs : .mine)
-      XCTAssertEqual(mirrored.order, order, "symmetry")
-      XCTAssertEqual(mirrored.isConflict, isConflict)
-      XCTAssertFalse(merged(base, mine, base).isConflict)
+      XCTAssertEqual(merged(base, base, theirs), theirs, "identity of theirs")
+      XCTAssertEqual(merged(base, mine, base), mine, "identity of mine")
+      XCTAssertEqual(merged(base, mine, mine), mine)
+      XCTAssertEqual(merged(base, mine, order), order, "idempotence")
+      XCTAssertEqual(Set(merged(base, theirs, mine)), expected, "both sides' members, whoever wins")
+      // Members that neither side has moved or removed keep their order.
+      let moved = Set(movedMembers(base, mine) + movedMembers(base, theirs))
+      let left = base.filter { !moved.contains($0) && expected.contains($0) }
+      XCTAssertEqual(order.filter(Set(left).contains), left, "merge \(number)")
     }
+  }
+
+  /// Returns the members of the base that a side has moved.
+  private func movedMembers(_ base: [Int], _ list: [Int]) -> [Int] {
+    let left = Set(list)
+    func references(_ list: [Int]) -> [ObjectReference] { list.map { ObjectReference(entity: 2, key: Int64($0 + 1)) } }
+    return OrderChange(from: references(base.filter(left.contains)), to: references(list)).runs.flatMap(\.members).map { Int($0.key) - 1 }
   }
 
   func testMovesOfBothSidesAreKept() {
     let base = [1, 2, 3, 4, 5, 6, 7, 8]
     // A run moves to the end here, another to the front there, and both add.
-    let (order, isConflict) = merged(base, [1, 4, 5, 6, 7, 8, 2, 3, 90], [7, 80, 81, 1, 2, 3, 4, 5, 6, 8])
-    XCTAssertEqual(order, [7, 80, 81, 1, 4, 5, 6, 8, 2, 3, 90])
-    XCTAssertFalse(isConflict)
+    XCTAssertEqual(
+      merged(base, [1, 4, 5, 6, 7, 8, 2, 3, 90], [7, 80, 81, 1, 2, 3, 4, 5, 6, 8]), [7, 80, 81, 1, 4, 5, 6, 8, 2, 3, 90])
   }
 
   func testAMoveIsKeptWhenItsNeighborMovesOrLeaves() {
-    XCTAssertEqual(merged([1, 2, 3, 4, 5], [1, 2, 5, 3, 4], [2, 1, 3, 4, 5]).order, [2, 5, 1, 3, 4], "the new neighbor has moved")
-    XCTAssertEqual(merged([1, 2, 3, 4, 5], [1, 2, 5, 3, 4], [1, 3, 4, 5]).order, [1, 5, 3, 4], "the new neighbor has left")
-    XCTAssertEqual(merged([1, 2, 3], [3, 1, 2], [1, 2]).order, [1, 2], "the moved member has left")
-    XCTAssertEqual(merged([1, 2, 3], [3, 1, 2], [1, 2, 3, 9]).order, [3, 1, 2, 9])
+    XCTAssertEqual(merged([1, 2, 3, 4, 5], [1, 2, 5, 3, 4], [2, 1, 3, 4, 5]), [2, 5, 1, 3, 4], "the new neighbor has moved")
+    XCTAssertEqual(merged([1, 2, 3, 4, 5], [1, 2, 5, 3, 4], [1, 3, 4, 5]), [1, 5, 3, 4], "the new neighbor has left")
+    XCTAssertEqual(merged([1, 2, 3], [3, 1, 2], [1, 2]), [1, 2], "the moved member has left")
+    XCTAssertEqual(merged([1, 2, 3], [3, 1, 2], [1, 2, 3, 9]), [3, 1, 2, 9])
   }
 
-  func testAMemberMovedByBothSidesIsAConflict() {
-    let base = [1, 2, 3, 4, 5]
+  func testAMemberMovedByBothSidesHasMyPlace() {
     let (mine, theirs) = ([5, 1, 2, 3, 4], [1, 2, 5, 3, 4])
-    for winner in [MergeRules.Winner.mine, .theirs, .neither] {
-      let (order, isConflict) = merged(base, mine, theirs, winner)
-      XCTAssertEqual(order, winner == .mine ? mine : theirs)
-      XCTAssertTrue(isConflict)
-    }
-    XCTAssertFalse(merged(base, mine, mine).isConflict, "both have moved it to the same place")
-    XCTAssertFalse(merged(base, mine, [1, 2, 4, 3, 5]).isConflict)
+    XCTAssertEqual(merged([1, 2, 3, 4, 5], mine, theirs), mine)
+    XCTAssertEqual(merged([1, 2, 3, 4, 5], theirs, mine), theirs)
   }
 
   func testMembersAddedAtTheSamePlaceStayTogether() {
-    XCTAssertEqual(merged([1], [1, 10, 11], [1, 20, 21]).order, [1, 10, 11, 20, 21])
-    XCTAssertEqual(merged([1], [1, 10, 11], [1, 20, 21], .theirs).order, [1, 20, 21, 10, 11])
-    XCTAssertEqual(merged([], [10, 11], [11, 20]).order, [10, 11, 20], "a member that both have added is in the list once")
-    XCTAssertFalse(merged([1, 2], [1, 9, 2], [1, 2, 9]).isConflict, "only moves of a member of the base conflict")
+    XCTAssertEqual(merged([1], [1, 10, 11], [1, 20, 21]), [1, 10, 11, 20, 21])
+    XCTAssertEqual(merged([1], [1, 20, 21], [1, 10, 11]), [1, 20, 21, 10, 11])
+    XCTAssertEqual(merged([], [10, 11], [11, 20]), [10, 11, 20], "a member that both have added is in the list once")
   }
 }

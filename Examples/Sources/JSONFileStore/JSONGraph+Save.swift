@@ -56,7 +56,8 @@ extension JSONGraph {
         links[number]?.formUnion(change.added.map { Link(source: $0, destination: change.source) })
       }
     }
-    if let order = change.order { orders[relationship.id, default: [:]][change.source] = order }
+    // Others may have changed the order since the context read it.
+    if let order = change.order(over: members(of: relationship)[change.source] ?? []) { orders[relationship.id, default: [:]][change.source] = order }
   }
 
   // MARK: Checks

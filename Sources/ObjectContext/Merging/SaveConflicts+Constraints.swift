@@ -133,24 +133,26 @@ extension SaveConflicts {
     var positions: [RelationshipEnd: Int] = [:]
     for change in relationshipChanges {
       let source = survivor(of: change.source)
-      let members: ([ObjectReference]) -> [ObjectReference] = { list in
+      let own = change.mapMembers { list in
         var known: Set<ObjectReference> = []
         return list.map(self.survivor(of:)).filter { known.insert($0).inserted }
       }
-      var difference = MemberDifference(added: members(change.added), removed: members(change.removed))
-      var order = change.order.map(members)
+      var difference = MemberDifference(added: own.added, removed: own.removed)
+      var (order, previousOrder) = (own.order, own.previousOrder)
       let end = RelationshipEnd(source: source, relationship: change.relationshipID)
       if let position = positions[end] {
         let other = result[position]
         let former = MemberDifference(added: other.added, removed: other.removed)
-        difference = ThreeWayMerge.members(mine: difference, theirs: former, by: MergeRules(.mine)).difference
-        if let first = other.order { order = first.followed(by: order ?? []) }
+        difference = ThreeWayMerge.members(mine: difference, theirs: former)
+        if let first = other.order { (order, previousOrder) = (first.followed(by: order ?? []), other.previousOrder) }
       } else if source != change.source, inserted[source] == nil, let mine = order {
         let stored = try storedMembers(of: source, change.relationshipID)
+        previousOrder = stored
         order = MemberDifference(removed: difference.removed).applied(to: stored).followed(by: mine)
       }
       let moved = SaveChangesRequest.RelationshipChange(
-        source: source, relationshipID: change.relationshipID, added: difference.added, removed: difference.removed, order: order)
+        source: source, relationshipID: change.relationshipID, added: difference.added, removed: difference.removed, order: order,
+        previousOrder: previousOrder)
       if let position = positions[end] {
         result[position] = moved
       } else {

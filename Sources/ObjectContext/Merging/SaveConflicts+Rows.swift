@@ -58,11 +58,7 @@ extension SaveConflicts {
     updates[reference] = nil
     deletedInStore.insert(reference)
     relationshipChanges.removeAll { $0.source == reference }
-    relationshipChanges = relationshipChanges.map { change in
-      SaveChangesRequest.RelationshipChange(
-        source: change.source, relationshipID: change.relationshipID, added: change.added.filter { $0 != reference },
-        removed: change.removed.filter { $0 != reference }, order: change.order?.filter { $0 != reference })
-    }
+    relationshipChanges = relationshipChanges.map { $0.mapMembers { $0.filter { $0 != reference } } }
     for row in insertedOrder.compactMap({ inserted[$0] }) + updates.values.map(\.row) {
       for slot in entity(row).slots where slot.kind == .reference && row.reference(slot.index) == reference {
         if !slot.isOptional {
@@ -118,7 +114,7 @@ extension SaveConflicts {
     let known = position.map { relationshipChanges[$0] }
     let change = SaveChangesRequest.RelationshipChange(
       source: source, relationshipID: relationship, added: (known?.added ?? []).followed(by: members), removed: known?.removed ?? [],
-      order: order ?? known?.order)
+      order: order ?? known?.order, previousOrder: order == nil ? known?.previousOrder : nil)
     if let position { relationshipChanges[position] = change } else { relationshipChanges.append(change) }
   }
 }
@@ -168,7 +164,7 @@ extension SaveConflicts {
           guard change.relationshipID == inverse.id || change.relationshipID == relationship.id else { return change }
           return SaveChangesRequest.RelationshipChange(
             source: change.source, relationshipID: change.relationshipID, added: change.added,
-            removed: change.removed.filter { $0 != reference }, order: change.order)
+            removed: change.removed.filter { $0 != reference }, order: change.order, previousOrder: change.previousOrder)
         }
         continue
       }

@@ -35,7 +35,11 @@ struct NestedSave {
     for update in request.updated { try take(update) }
     for change in request.relationshipChanges { takeMembers(change) }
     // Apply the order last: only one side of a many-to-many change lists the members, but each side has its own order.
-    for change in request.relationshipChanges { takeOrder(change) }
+    for change in request.relationshipChanges {
+      guard let order = change.order else { continue }
+      object(change.source).mergeOrder(
+        order, from: change.previousOrder, at: context.model.relationships[change.relationshipID].index)
+    }
     for deleted in request.deleted { delete(deleted) }
     for locked in request.locked { context.detectConflicts(for: object(locked.reference)) }
     context.endEvent()
@@ -187,16 +191,6 @@ struct NestedSave {
     let owner = object(change.source)
     for reference in change.added { owner.addToToMany(object(reference), at: relationship.index) }
     for reference in change.removed { owner.removeFromToMany(object(reference), at: relationship.index) }
-  }
-
-  private func takeOrder(_ change: SaveChangesRequest.RelationshipChange) {
-    guard let order = change.order else { return }
-    let owner = object(change.source)
-    guard let state = owner.loadedState(context.model.relationships[change.relationshipID].index), state.isLoaded else { return }
-    let members = state.members
-    // Members added by the parent itself come last.
-    let target = members.arranged(by: order)
-    if target != members { owner.setOrder(target, of: state) }
   }
 
   // MARK: Deletions

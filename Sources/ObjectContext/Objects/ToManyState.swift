@@ -10,6 +10,7 @@ final class ToManyState {
     var moved: Set<ObjectReference> = []
     var explicitOrder: [ObjectReference]?
     var baseSet: Set<ObjectReference>?
+    var unloadedBase: ArraySlice<ObjectReference>?
   }
 
   let relationship: CompiledRelationship
@@ -69,6 +70,12 @@ final class ToManyState {
     _modify { yield &rearrangementForWriting().baseSet }
   }
 
+  /// The stored members of a changed ordered relationship from before they were unloaded; nil while members are loaded.
+  private var unloadedBase: ArraySlice<ObjectReference>? {
+    get { rearrangement?.unloadedBase }
+    _modify { yield &rearrangementForWriting().unloadedBase }
+  }
+
   var isLoaded: Bool { base != nil }
   /// Whether the stored members are loaded and in use, so that reading them needs no preparation.
   var isInUse: Bool { isLoaded && !isReadAhead }
@@ -87,11 +94,18 @@ final class ToManyState {
     }
     if baseSet != nil { baseSet = nil }
     let arriving = added.elements
+    let own = unloadedBase.map { former in
+      (former, explicitOrder ?? former.filter { !removed.contains($0) && !added.contains($0) } + arriving)
+    }
     let unchanged = arriving.filter { baseContains($0) } + removed.filter { !baseContains($0) }
     if !added.isEmpty { added.removeAll { baseContains($0) } }
     if !removed.isEmpty { removed = removed.filter { baseContains($0) } }
-    if let order = explicitOrder { rearrange(by: order) }
-    if !moved.isEmpty, explicitOrder == nil {
+    if let (former, order) = own {
+      (explicitOrder, unloadedBase) = (nil, nil)
+      let current = self.members
+      let merged = current.arranged(by: ThreeWayMerge.order(base: Array(former), mine: order, theirs: Array(members)))
+      if merged != current { keep(merged) }
+    } else if !moved.isEmpty {
       let current = self.members
       let last = arriving.filter { moved.contains($0) || !baseContains($0) }
       let isLast = Set(last)
@@ -116,12 +130,6 @@ final class ToManyState {
       removed.remove(reference)
     }
     recordChange()
-  }
-
-  /// Applies an order that was set before the members were loaded again. Members that are not in it come last.
-  private func rearrange(by order: [ObjectReference]) {
-    explicitOrder = nil
-    keep(members.arranged(by: order))
   }
 
   private func baseContains(_ reference: ObjectReference) -> Bool {
@@ -195,7 +203,7 @@ final class ToManyState {
       // A new object, or one that is not stored, is a member only if it was added here.
       return false
     }
-    if rearrangement != nil { explicitOrder?.removeAll { $0 == reference } }
+    if let explicitOrder { keep(explicitOrder.filter { $0 != reference }) }
     isChangedInEvent = true
     recordChange()
     return true
@@ -293,12 +301,13 @@ final class ToManyState {
     }
   }
 
-  /// Unloads the stored members, and keeps the changes.
+  /// Unloads the stored members, and keeps the changes. When the members are loaded again, their order is merged with the changes of it.
   func unload(keepingOrder: Bool = true) {
+    if keepingOrder, relationship.isOrdered, isChanged, let base { unloadedBase = base }
     base = nil
     guard rearrangement != nil else { return }
     baseSet = nil
-    if !keepingOrder { explicitOrder = nil }
+    if !keepingOrder { (explicitOrder, unloadedBase) = (nil, nil) }
   }
 
   /// Removes a stored member whose row was deleted.
@@ -367,6 +376,7 @@ final class ToManyState {
     if rearrangement != nil {
       if removed.contains(where: { $0.key < 0 }) { removed = Set(removed.map(saved)) }
       explicitOrder = explicitOrder?.map(saved)
+      unloadedBase = unloadedBase?.map(saved)[...]
       baseSet = nil
     }
     recordChange()

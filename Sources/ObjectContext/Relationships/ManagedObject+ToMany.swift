@@ -338,6 +338,19 @@ extension ManagedObject {
     if state.remove(reference, isStored: isStored) { recordChange() }
   }
 
+  /// Merges an order with that of the current members.
+  ///
+  /// - Parameters:
+  ///   - order: The order.
+  ///   - former: The members from which the order was made; nil if the order itself counts, and other members come last.
+  ///   - index: The relationship's to-many index.
+  final func mergeOrder(_ order: [ObjectReference], from former: [ObjectReference]?, at index: Int) {
+    guard let state = loadedState(index), state.isLoaded else { return }
+    let members = state.members
+    let target = members.arranged(by: former.map { ThreeWayMerge.order(base: $0, mine: order, theirs: members) } ?? order)
+    if target != members { setOrder(target, of: state) }
+  }
+
   /// Sets the order of the members. The order must contain exactly the current members.
   final func setOrder(_ order: [ObjectReference], of state: ToManyState) {
     if recordsWrites { managedObjectContext?.recorder?.recordOrder(of: self, state) }

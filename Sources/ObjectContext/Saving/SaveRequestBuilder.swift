@@ -263,7 +263,8 @@ final class SaveRequestBuilder {
         SaveChangesRequest.RelationshipChange(
           source: object.currentID.reference, relationshipID: relationship.id,
           added: ownsMembership ? savedAdditions(to: state, of: relationship) : [],
-          removed: ownsMembership && !state.removed.isEmpty ? state.removed.map { context.registry.savedReference($0) } : [], order: order))
+          removed: ownsMembership && !state.removed.isEmpty ? state.removed.map { context.registry.savedReference($0) } : [], order: order,
+          previousOrder: order == nil ? nil : state.base.map(Array.init)))
     }
   }
 

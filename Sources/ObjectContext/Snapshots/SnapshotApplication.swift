@@ -144,8 +144,8 @@ struct SnapshotApplication {
     let relationship: CompiledRelationship
     var added: [ManagedObject]
     var removed: [ManagedObject]
-    /// All members of an ordered relationship, in the snapshot's order.
-    var order: [ObjectReference]?
+    /// All members of an ordered relationship in the snapshot's order, and those from which it was made.
+    var order: (new: [ObjectReference], former: [ObjectReference])?
   }
 
   /// Returns the members added and removed relative to the snapshot's original members, or, if the snapshot does not include them, to the
@@ -167,21 +167,19 @@ struct SnapshotApplication {
       return MemberChange(
         relationship: relationship, added: zip(target, members).filter { added.contains($0.0) }.map(\.1),
         removed: difference.removed.map(context.object(with:)).filter { $0.managedObjectContext === context },
-        order: relationship.isOrdered ? members.map(\.currentID.reference) : nil)
+        order: relationship.isOrdered ? (members.map(\.currentID.reference), former.map(reference)) : nil)
     }
+  }
+
+  private func reference(_ id: ManagedObjectID) -> ObjectReference {
+    context.registeredObject(for: id)?.currentID.reference ?? id.reference
   }
 
   private func take(_ change: MemberChange) {
     let index = change.relationship.index
     for member in change.removed { object.removeFromToMany(member, at: index) }
     for member in change.added { object.addToToMany(member, at: index) }
-    guard let order = change.order, let state = object.loadedState(index), state.isLoaded else { return }
-    let members = state.members
-    // Members that were added meanwhile follow at the end.
-    let target = members.arranged(by: order)
-    if target == members { return }
-    state.setOrder(target)
-    object.recordChange()
+    if let order = change.order { object.mergeOrder(order.new, from: order.former, at: index) }
   }
 }
 

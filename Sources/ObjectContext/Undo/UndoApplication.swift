@@ -158,10 +158,7 @@ struct UndoApplication {
   }
 
   private func restore(_ order: [ObjectReference], of object: ManagedObject, at index: Int) {
-    guard let state = object.loadedState(index), state.isLoaded else { return }
-    let members = state.members
-    let target = members.arranged(by: order.map { context.registry.savedReference($0) })
-    if target != members { object.setOrder(target, of: state) }
+    object.mergeOrder(order.map { context.registry.savedReference($0) }, from: nil, at: index)
   }
 
   // MARK: Objects

@@ -132,11 +132,13 @@ extension PersistentStore {
       + request.updated.filter(changes.needsOldRow).map(\.row.reference)
     let rows = needed.isEmpty ? RowList() : try incrementalStore.newValuesForObjects(with: needed.map(space.objectID), in: scope)
     let removed = try removedLinks(of: request, for: changes, scope)
+    var request = request
     var orders: [Int: OrderChange] = [:]
     for (position, change) in request.relationshipChanges.enumerated() {
-      guard let order = change.order else { continue }
-      let members = try members(of: model.relationships[change.relationshipID], [change.source], scope)
-      orders[position] = OrderChange(from: Array(members[0]), to: order)
+      guard change.order != nil else { continue }
+      let members = Array(try members(of: model.relationships[change.relationshipID], [change.source], scope)[0])
+      request.relationshipChanges[position] = change.merged(with: members)
+      orders[position] = request.relationshipChanges[position].order.map { OrderChange(from: members, to: $0) }
     }
     try changes.save(request, oldRows: Dictionary(rows.lazy.map { ($0.reference, $0) }) { $1 }, removedLinks: removed) { orders[$0] }
   }

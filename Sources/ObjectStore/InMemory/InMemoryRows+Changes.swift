@@ -11,7 +11,8 @@ extension InMemoryRows {
   ) throws -> SaveOutcome {
     // Derived values that depend on the row alone come first, because uniqueness constraints may include them.
     let now = Date().timeIntervalSinceReferenceDate
-    let request = model.derivations.isEmpty ? request : try request.withLocalValues(model, now: now)
+    var request = model.derivations.isEmpty ? request : try request.withLocalValues(model, now: now)
+    mergeOrders(of: &request)
     let record = history.map { InMemoryHistoryRecord(of: $0) }
     let origin = scope.origin(of: kind)
     observation?.begin(origin)
@@ -36,6 +37,16 @@ extension InMemoryRows {
         record.takeRecorder(), HistoryAuthorship(origin, opening: opening, time: now), isPart: isPart)
     }
     return outcome
+  }
+
+  /// Merges the orders of a save with those that others have saved since the members were read.
+  private func mergeOrders(of request: inout SaveChangesRequest) {
+    for (position, change) in request.relationshipChanges.enumerated() {
+      // The usual case. Finding the members takes time linear in the number of rows.
+      guard let previous = change.previousOrder, orders[change.relationshipID]?[change.source] ?? [] != previous else { continue }
+      let stored = members(of: model.relationships[change.relationshipID])[change.source] ?? []
+      request.relationshipChanges[position] = change.merged(with: stored)
+    }
   }
 
   private func oldRows(of request: SaveChangesRequest, for changes: ChangeStream) -> [ObjectReference: RowImage] {

@@ -31,26 +31,14 @@ package struct MergeRules: Sendable, Hashable {
     case neither
   }
 
-  /// What becomes of a member that one side has added and the other has removed.
-  package enum Membership: Sendable {
-    case mine, theirs
-    /// It is a member, whichever side has added it.
-    case adds
-    case neither
-  }
-
   /// The winner for properties that both sides have changed to different values.
   package var winner: Winner
   /// What a conflict of values comprises.
   package var unit: Unit
   /// The rule for rows that one side has deleted and the other has changed.
   package var deletion: Deletion
-  /// The rule for members that one side has added and the other has removed.
-  package var membership: Membership
-  /// The winner for members of ordered relationships that both sides have moved to different places.
-  package var order: Winner
 
-  /// Creates rules by which the same side wins all conflicts of values and deletions. Added members are kept, and my order wins.
+  /// Creates rules by which the same side wins all conflicts of values and deletions.
   package init(_ winner: Winner, unit: Unit = .property) {
     self.winner = winner
     self.unit = unit
@@ -60,8 +48,6 @@ package struct MergeRules: Sendable, Hashable {
       case .theirs: .theirs
       case .neither: .neither
       }
-    membership = .adds
-    order = .mine
   }
 
   /// Returns whether a row is kept that one side has deleted and the other has changed; nil if the rules do not decide.

@@ -29,27 +29,15 @@ extension ThreeWayMerge {
   /// Merges the differences of a to-many relationship, each relative to what its side knew.
   ///
   /// Differences from the same base never conflict: both sides add only what was no member, and remove only what was one. A member that one
-  /// side has added and the other has removed is a conflict, and ``MergeRules/membership`` decides.
+  /// side has added and the other has removed is a member.
   ///
-  /// - Returns: The merged difference, first with the members that their side added, and the members in conflict.
-  package static func members<Member: Hashable>(
-    mine: MemberDifference<Member>, theirs: MemberDifference<Member>, by rules: MergeRules
-  ) -> (difference: MemberDifference<Member>, conflicts: Set<Member>) {
-    let conflicts = Set(mine.added).intersection(theirs.removed).union(Set(theirs.added).intersection(mine.removed))
-    func merged(_ own: [Member], _ others: [Member], isAddition: Bool) -> [Member] {
-      if conflicts.isEmpty { return others.followed(by: own) }
-      func without(_ members: [Member], unless isKept: Bool) -> [Member] { isKept ? members : members.filter { !conflicts.contains($0) } }
-      let (keepsOwn, keepsOthers) =
-        switch rules.membership {
-        case .mine: (true, false)
-        case .theirs, .neither: (false, true)
-        case .adds: (isAddition, isAddition)
-        }
-      return without(others, unless: keepsOthers).followed(by: without(own, unless: keepsOwn))
-    }
-    let difference = MemberDifference(
-      added: merged(mine.added, theirs.added, isAddition: true), removed: merged(mine.removed, theirs.removed, isAddition: false))
-    return (difference, conflicts)
+  /// - Returns: The merged difference, first with the members that their side added.
+  package static func members<Member: Hashable>(mine: MemberDifference<Member>, theirs: MemberDifference<Member>)
+    -> MemberDifference<Member>
+  {
+    let added = theirs.added.followed(by: mine.added)
+    let isAdded = Set(added)
+    return MemberDifference(added: added, removed: theirs.removed.followed(by: mine.removed).filter { !isAdded.contains($0) })
   }
 }
 
@@ -75,39 +63,17 @@ extension ThreeWayMerge {
   ///
   /// The result contains the members of the base that neither side has removed, and those that either side has added. A member that only one
   /// side has moved or added follows the member that it follows there, so that members that were moved or added together stay together:
-  /// see ``OrderChange``. ``MergeRules/order`` decides where both sides have moved a member to different places; if both have added members
-  /// at the same place, the winner's come first.
+  /// see ``OrderChange``. If both sides have moved a member, my place of it counts; if both have added members at the same place, mine come
+  /// first. With the sides swapped, theirs win.
   ///
   /// If one side has the order of the base, the result is that of the other.
-  ///
-  /// - Returns: The merged order, and whether both sides have moved a member to different places.
-  package static func order(base: [ObjectReference], mine: [ObjectReference], theirs: [ObjectReference], by rules: MergeRules)
-    -> (order: [ObjectReference], isConflict: Bool)
-  {
+  package static func order(base: [ObjectReference], mine: [ObjectReference], theirs: [ObjectReference]) -> [ObjectReference] {
+    if theirs == base { return mine }
+    if mine == base { return theirs }
     let (own, others) = (Set(mine), Set(theirs))
     let removed = Set(base.filter { !own.contains($0) || !others.contains($0) })
     // Without removed members, each moved one follows a member that is left.
     let lists = removed.isEmpty ? [base, mine, theirs] : [base, mine, theirs].map { $0.filter { !removed.contains($0) } }
-    let (ownChange, change) = (OrderChange(from: lists[0], to: lists[1]), OrderChange(from: lists[0], to: lists[2]))
-    let (places, otherPlaces) = (ownChange.places, change.places)
-    let isConflict = places.contains { member, place in
-      otherPlaces[member].map { $0 != place } ?? false && base.contains(member)
-    }
-    return (rules.order == .mine ? ownChange.applied(to: lists[2]) : change.applied(to: lists[1]), isConflict)
-  }
-}
-
-extension OrderChange {
-  /// The members that were moved or added, each with the member that it follows; null for the first one.
-  fileprivate var places: [ObjectReference: ObjectReference] {
-    var places: [ObjectReference: ObjectReference] = [:]
-    for run in runs {
-      var previous = run.after ?? ObjectReference(rawValue: 0)
-      for member in run.members {
-        places[member] = previous
-        previous = member
-      }
-    }
-    return places
+    return OrderChange(from: lists[0], to: lists[1]).applied(to: lists[2])
   }
 }

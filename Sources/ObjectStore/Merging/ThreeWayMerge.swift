@@ -15,8 +15,8 @@ package import ObjectModel
 /// - Swapping the sides and mirroring the rules results in the same row.
 /// - Merging `mine` with the result again results in the same row.
 ///
-/// To-many relationships are merged as differences (``members(mine:theirs:by:)``), because rows do not contain them, and orders as moves
-/// (``order(base:mine:theirs:by:)``).
+/// To-many relationships are merged as differences (``members(mine:theirs:)``), because rows do not contain them, and orders as moves
+/// (``order(base:mine:theirs:)``).
 package struct ThreeWayMerge: Sendable {
   private let mine: RowImage
   private let theirs: RowImage

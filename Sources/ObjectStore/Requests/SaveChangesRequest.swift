@@ -61,14 +61,20 @@ public struct SaveChangesRequest: Sendable {
     private final class Rest: Sendable {
       let removed: [ObjectReference]
       let order: [ObjectReference]?
+      let previousOrder: [ObjectReference]?
 
-      init(removed: [ObjectReference], order: [ObjectReference]?) { (self.removed, self.order) = (removed, order) }
+      init(removed: [ObjectReference], order: [ObjectReference]?, previousOrder: [ObjectReference]?) {
+        (self.removed, self.order, self.previousOrder) = (removed, order, previousOrder)
+      }
     }
 
     /// The members to remove. Members that are deleted can be omitted, because a store removes all links of a deleted row.
     public var removed: [ObjectReference] { rest?.removed ?? [] }
-    /// All members in their new order, for an ordered relationship whose order or membership changed; otherwise nil.
+    /// All members in their new order, for an ordered relationship whose order or membership changed; otherwise nil. Stores write
+    /// ``order(over:)``.
     public var order: [ObjectReference]? { rest?.order }
+    /// The members that the context had read, in order; nil if the new order does not depend on them.
+    package var previousOrder: [ObjectReference]? { rest?.previousOrder }
 
     /// Creates a change.
     ///
@@ -82,10 +88,24 @@ public struct SaveChangesRequest: Sendable {
       source: ObjectReference, relationshipID: Int, added: [ObjectReference] = [], removed: [ObjectReference] = [],
       order: [ObjectReference]? = nil
     ) {
+      self.init(source: source, relationshipID: relationshipID, added: added, removed: removed, order: order, previousOrder: nil)
+    }
+
+    package init(
+      source: ObjectReference, relationshipID: Int, added: [ObjectReference], removed: [ObjectReference], order: [ObjectReference]?,
+      previousOrder: [ObjectReference]?
+    ) {
       self.source = source
       self.relationshipID = relationshipID
       self.added = added
-      rest = removed.isEmpty && order == nil ? nil : Rest(removed: removed, order: order)
+      rest = removed.isEmpty && order == nil ? nil : Rest(removed: removed, order: order, previousOrder: previousOrder)
+    }
+
+    /// Returns the change with each of its lists of members transformed.
+    package func mapMembers(_ transform: ([ObjectReference]) -> [ObjectReference]) -> Self {
+      Self(
+        source: source, relationshipID: relationshipID, added: transform(added), removed: transform(removed), order: order.map(transform),
+        previousOrder: previousOrder.map(transform))
     }
   }
 

@@ -40,7 +40,7 @@ extension SaveExecutor {
       try addLinks(of: relationship, links, changes)
     }
     for (position, change) in request.relationshipChanges.enumerated() where !finishedOrders.contains(position) {
-      if let order = change.order { try write(order, of: change, at: position) }
+      if change.order != nil { try writeOrder(of: change, at: position) }
     }
   }
 
@@ -105,29 +105,29 @@ extension SaveExecutor {
 
   // MARK: Orders
 
-  private mutating func write(_ order: [ObjectReference], of change: SaveChangesRequest.RelationshipChange, at position: Int) throws {
+  private mutating func writeOrder(of change: SaveChangesRequest.RelationshipChange, at position: Int) throws {
     switch schema.relationships[change.relationshipID] {
     case .inverse(let side):
       guard side.order != nil else { return }
-      try write(
-        order, reading: try engine.statement(.positions(relationship: change.relationshipID), on: connection),
-        writing: try engine.statement(.positioning(relationship: change.relationshipID), on: connection), of: change.source, isJoin: false,
-        at: position)
+      try writeOrder(
+        of: change, reading: try engine.statement(.positions(relationship: change.relationshipID), on: connection),
+        writing: try engine.statement(.positioning(relationship: change.relationshipID), on: connection), isJoin: false, at: position)
     case .join(let side):
       guard side.isOrdered else { return }
-      try write(
-        order, reading: try engine.statement(.positions(side: side.number), on: connection),
-        writing: try engine.statement(.positioning(side: side.number), on: connection), of: change.source, isJoin: true, at: position)
+      try writeOrder(
+        of: change, reading: try engine.statement(.positions(side: side.number), on: connection),
+        writing: try engine.statement(.positioning(side: side.number), on: connection), isJoin: true, at: position)
     case .column, .none: return
     }
   }
 
   /// - Parameter isJoin: Whether the positions are stored in links, whose key includes the owner.
-  private mutating func write(
-    _ order: [ObjectReference], reading read: Statement, writing update: Statement, of owner: ObjectReference, isJoin: Bool,
-    at place: Int
+  private mutating func writeOrder(
+    of change: SaveChangesRequest.RelationshipChange, reading read: Statement, writing update: Statement, isJoin: Bool, at place: Int
   ) throws {
+    let owner = change.source
     let present = try currentOrder(read, of: owner)
+    let order = isBasedOnCurrentOrder(change, present) ? change.order ?? [] : try mergeOrder(of: change, at: place)
     let current = order.map { present[$0.key] ?? nil }
     let keys = OrderKeys.assign(current)
     if changes != nil {
@@ -143,6 +143,42 @@ extension SaveExecutor {
       engine.trace.record(update)
       try update.run()
     }
+  }
+
+  /// Returns whether no others have inserted, moved or removed members since the context read them.
+  ///
+  /// - Parameter present: The positions of the members, by key. They include those that the save has added.
+  private func isBasedOnCurrentOrder(_ change: SaveChangesRequest.RelationshipChange, _ present: [Int64: Int64?]) -> Bool {
+    guard let former = change.previousOrder, let order = change.order else { return true }
+    guard order.count == present.count, order.allSatisfy({ present[$0.key] != nil }) else { return false }
+    var last = Int64.min
+    for member in former {
+      guard let position = present[member.key] ?? nil else { continue }
+      if position < last { return false }
+      last = position
+    }
+    return true
+  }
+
+  /// Merges an order with the stored one.
+  private mutating func mergeOrder(of change: SaveChangesRequest.RelationshipChange, at place: Int) throws -> [ObjectReference] {
+    let (statement, numbering): (Statement, EntityEncoding)
+    switch schema.relationships[change.relationshipID] {
+    case .inverse(let side):
+      statement = try engine.statement(.members(relationship: change.relationshipID, .one), on: connection)
+      numbering = side.members
+    case .join(let side):
+      statement = try engine.statement(.members(side: side.number, .one), on: connection)
+      numbering = side.farNumbering
+    case .column, .none: return change.order ?? []
+    }
+    defer { statement.reset() }
+    try statement.bind(1, change.source.key)
+    engine.trace.record(statement)
+    var stored: [ObjectReference] = []
+    while try statement.step() { stored.append(try engine.reference(statement, 1, numbering)) }
+    request.relationshipChanges[place] = change.merged(with: stored)
+    return request.relationshipChanges[place].order ?? stored
   }
 
   private mutating func reportOrder(_ order: [ObjectReference], at position: Int, kept: [Int]) {

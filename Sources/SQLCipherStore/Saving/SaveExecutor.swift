@@ -12,7 +12,7 @@ struct SaveExecutor {
   let transaction: WriteTransaction
   let files: ExternalTransaction?
   var connection: Connection { transaction.connection }
-  let request: SaveChangesRequest
+  var request: SaveChangesRequest
   let inserted: RowList
   let space: ObjectIDSpace
   var schema: StoreSchema { engine.schema }

@@ -23,7 +23,7 @@ extension StoreSpecification {
       UniquingSpecification.self, FaultingSpecification.self, ContextSavingSpecification.self, GraphSpecification.self,
       DeleteRuleSpecification.self, OneSidedInverseSpecification.self, PendingChangesSpecification.self,
       PendingRelationshipsSpecification.self, MergePolicySpecification.self,
-      MergedRelationshipSpecification.self,
+      MergedRelationshipSpecification.self, RandomMergeSpecification.self,
       ConstraintMergeSpecification.self, CompositeSpecification.self, ExternalDataSpecification.self, DerivedAttributeSpecification.self,
       DerivedFilterSpecification.self, QueryGenerationSpecification.self, NestingSpecification.self,
       LiveResultsSpecification.self, UndoSpecification.self, RandomUndoSpecification.self,

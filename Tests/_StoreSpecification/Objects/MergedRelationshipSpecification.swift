@@ -11,6 +11,8 @@ public final class MergedRelationshipSpecification: ObjectSpecification {
       [
         ("testMembersAreMergedAsDifferences", { $0.testMembersAreMergedAsDifferences }),
         ("testMergedOrderKeepsAdditionsOfBothSides", { $0.testMergedOrderKeepsAdditionsOfBothSides }),
+        ("testOrdersOfBothSidesAreMerged", { $0.testOrdersOfBothSidesAreMerged }),
+        ("testAMemberMovedToAnotherOwnerKeepsItsPlaceThere", { $0.testAMemberMovedToAnotherOwnerKeepsItsPlaceThere }),
         ("testOverriddenToOneIsRemovedFromItsOwner", { $0.testOverriddenToOneIsRemovedFromItsOwner }),
         ("testOneToOneStaysOneToOne", { $0.testOneToOneStaysOneToOne }),
         ("testReferencesToADeletedObjectAreCleared", { $0.testReferencesToADeletedObjectAreCleared }),
@@ -81,6 +83,50 @@ public final class MergedRelationshipSpecification: ObjectSpecification {
       let found = try objects([box.objectID], in: fresh)[0]
       XCTAssertEqual(found.list("items").compactMap { $0.text("key") }, keys, "\(policy)")
     }
+  }
+
+  /// Returns a box with items 0 to 4, in a context and in another one that has read it.
+  private func makeBox(_ context: ManagedObjectContext, _ other: ManagedObjectContext) throws -> (box: ManagedObject, same: ManagedObject) {
+    let box = try context.insert("Box", ["name": "box"])
+    try box.setValue(try (0..<5).map { try context.insert("Item", ["key": "\($0)"]) }, forKey: "items")
+    try context.save()
+    let same = try objects([box.objectID], in: other)[0]
+    hold(box.list("items") + same.list("items"))
+    XCTAssertEqual(keys(box), keys(same))
+    return (box, same)
+  }
+
+  private func keys(_ box: ManagedObject) -> [String] { box.list("items").compactMap { $0.text("key") } }
+
+  func testOrdersOfBothSidesAreMerged() throws {
+    for policy in Self.policies + [.error] {
+      let open = try makeStore(MergeModel.compiled)
+      let (context, other) = (open.context(policy), open.context())
+      let (box, same) = try makeBox(context, other)
+      let theirs = try same.mutableOrderedSetValue(forKey: "items")
+      theirs.insert(try other.insert("Item", ["key": "x"]), at: 1)
+      theirs.insert(same.list("items")[5], at: 0)
+      try other.save()
+      XCTAssertEqual(keys(same), ["4", "0", "x", "1", "2", "3"])
+      try box.mutableOrderedSetValue(forKey: "items").insert(try context.insert("Item", ["key": "y"]), at: 3)
+      try box.mutableOrderedSetValue(forKey: "items").insert(box.list("items")[1], at: 0)
+      try context.save()
+      let fresh = open.context()
+      XCTAssertEqual(keys(try objects([box.objectID], in: fresh)[0]), ["1", "4", "0", "x", "2", "y", "3"], "\(policy)")
+    }
+  }
+
+  func testAMemberMovedToAnotherOwnerKeepsItsPlaceThere() throws {
+    let open = try makeStore(MergeModel.compiled)
+    let (context, other) = (open.context(), open.context())
+    let (box, same) = try makeBox(context, other)
+    let (items, shelf) = (same.list("items"), try other.insert("Box", ["name": "other"]))
+    try shelf.setValue([items[4], items[3], items[2]], forKey: "items")
+    try other.save()
+    try box.setValue(Array(box.list("items").reversed()), forKey: "items")
+    try context.save()
+    let fresh = open.context()
+    XCTAssertEqual(try objects([box.objectID, shelf.objectID], in: fresh).map(keys), [["1", "0"], ["4", "3", "2"]])
   }
 
   func testOverriddenToOneIsRemovedFromItsOwner() throws {

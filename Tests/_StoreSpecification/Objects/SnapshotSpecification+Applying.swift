@@ -227,6 +227,27 @@ extension SnapshotSpecification {
     XCTAssertEqual(try names(fresh[0]["chapters"] as? [ManagedObjectID], "title", in: context), ["three", "one", "four"])
   }
 
+  func testOrdersOfBothSidesAreMerged() throws {
+    let (open, writer, book) = try makeLibrary()
+    var snapshot = try book.snapshot(including: ["chapters"])
+    let chapters = try XCTUnwrap(snapshot["chapters"] as? [ManagedObjectID])
+    let four = try writer.insert("Chapter", ["title": "four"])
+    try book.mutableOrderedSetValue(forKey: "chapters").insert(four, at: 1)
+    try writer.save()
+    try snapshot.setValue([chapters[2], chapters[0], chapters[1]], forKey: "chapters")
+    let context = open.newContext()
+    context.undoManager = ContextUndoManager()
+    let applied = try context.apply(snapshot)
+    XCTAssertEqual(applied.list("chapters").map { $0.text("title") }, ["three", "one", "four", "two"])
+    context.processPendingChanges()
+    try context.undo()
+    XCTAssertEqual(applied.list("chapters").map { $0.text("title") }, ["one", "four", "two", "three"])
+    try context.redo()
+    try context.save()
+    writer.refreshAllObjects()
+    XCTAssertEqual(book.list("chapters").map { $0.text("title") }, ["three", "one", "four", "two"])
+  }
+
   func testRelationshipsToMissingObjectsAreRejected() throws {
     let (open, writer, book) = try makeLibrary()
     let context = open.newContext()

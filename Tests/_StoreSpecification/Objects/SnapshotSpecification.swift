@@ -35,6 +35,7 @@ public final class SnapshotSpecification: ObjectSpecification {
         ("testRelationshipsAreAppliedWithTheirInverses", { $0.testRelationshipsAreAppliedWithTheirInverses }),
         ("testMembersAreMerged", { $0.testMembersAreMerged }),
         ("testOrderIsMergedWithNewMembers", { $0.testOrderIsMergedWithNewMembers }),
+        ("testOrdersOfBothSidesAreMerged", { $0.testOrdersOfBothSidesAreMerged }),
         ("testRelationshipsToMissingObjectsAreRejected", { $0.testRelationshipsToMissingObjectsAreRejected }),
         ("testNestedContextsReadAndApplySnapshots", { $0.testNestedContextsReadAndApplySnapshots }),
         ("testPinnedContextsReadTheirGeneration", { $0.testPinnedContextsReadTheirGeneration }),
