@@ -98,7 +98,9 @@ final class SaveRequestBuilder {
   private func writeSlots(of overlay: Overlay, _ entity: CompiledEntity, over image: RowImage, to writer: RowWriter) -> SlotMask {
     var changed = SlotMask()
     for slot in entity.slots
-    where slot.kind != .none && !slot.isDerived && overlay.isDirty(slot.index) && differs(overlay, slot, image) {
+    where slot.kind != .none && !slot.isDerived && overlay.isDirty(slot.index)
+      && overlay.differs(slot, from: image, saved: { context.registry.savedReference($0) })
+    {
       changed.insert(slot.index)
     }
     if changed.isEmpty { return changed }
@@ -175,26 +177,6 @@ final class SaveRequestBuilder {
     if let inserted { request.inserted = inserted.finish() }
     if !updates.isEmpty { request.updated = updates }
     return request
-  }
-
-  /// Returns whether a value differs from the row's. A value that was reset to its former value is not written.
-  private func differs(_ overlay: Overlay, _ slot: CompiledSlot, _ image: RowImage) -> Bool {
-    let isNull = image.isNull(slot.index)
-    let stored = slot.kind == .bytes && !isNull ? image.external(slot.index) : nil
-    if let external = overlay.external(slot.index) { return stored.map { !external.isIdentical(to: $0) } ?? true }
-    let value = overlay[slot.index]
-    // Bytes of another length differ; there is no need to read them.
-    if let stored, case .bytes(let bytes) = value, (try? stored.count) != bytes.count { return true }
-    switch value {
-    case .null: return !isNull || image.isUnreadable(slot.index)
-    case .int(let word) where slot.kind == .reference:
-      return isNull || context.registry.savedReference(ObjectReference(rawValue: word)).rawValue != image.word(slot.index)
-    case .text(let text):
-      // Canonically equivalent strings have different bytes in the store.
-      return isNull || slot.kind != .text || !image.bytes(slot.index).elementsEqual(text.utf8)
-    // An unreadable value differs from every value.
-    default: return isNull || (try? image.slot(slot.index, kind: slot.kind)) != value
-    }
   }
 
   /// The size from which bytes of an attribute with external storage are not copied into the row, since the store may move them out again.
@@ -284,5 +266,29 @@ final class SaveRequestBuilder {
   private func order(of object: ManagedObject, _ state: ToManyState) -> [ObjectReference] {
     if !state.isLoaded { context.loadMembers(of: object, state: state) }
     return state.members.map { context.registry.savedReference($0) }
+  }
+}
+
+extension Overlay {
+  /// Returns whether the value of a slot differs from a row's. A value that was reset to its former value does not.
+  ///
+  /// - Parameter saved: Returns the permanent reference of a new object.
+  func differs(_ slot: CompiledSlot, from image: RowImage, saved: (ObjectReference) -> ObjectReference) -> Bool {
+    let isNull = image.isNull(slot.index)
+    let stored = slot.kind == .bytes && !isNull ? image.external(slot.index) : nil
+    if let external = external(slot.index) { return stored.map { !external.isIdentical(to: $0) } ?? true }
+    let value = self[slot.index]
+    // Bytes of another length differ; there is no need to read them.
+    if let stored, case .bytes(let bytes) = value, (try? stored.count) != bytes.count { return true }
+    switch value {
+    case .null: return !isNull || image.isUnreadable(slot.index)
+    case .int(let word) where slot.kind == .reference:
+      return isNull || saved(ObjectReference(rawValue: word)).rawValue != image.word(slot.index)
+    case .text(let text):
+      // Canonically equivalent strings have different bytes in the store.
+      return isNull || slot.kind != .text || !image.bytes(slot.index).elementsEqual(text.utf8)
+    // An unreadable value differs from every value.
+    default: return isNull || (try? image.slot(slot.index, kind: slot.kind)) != value
+    }
   }
 }

@@ -108,11 +108,13 @@ extension ManagedObject {
 
   /// Removes pending changes that equal the stored values. An object without other changes becomes unchanged.
   final func discardUnchangedValues() {
-    guard contextReference != nil, flags.isDisjoint(with: [.isInserted, .isRemoved, .isInaccessible]) else { return }
+    guard let context = managedObjectContext, flags.isDisjoint(with: [.isInserted, .isRemoved, .isInaccessible]) else { return }
     if let overlay, let image {
       let entity = compiledEntity
       for slot in entity.slots
-      where slot.kind != .none && !slot.isTransient && overlay.isDirty(slot.index) && matchesStoredValue(slot, overlay, image) {
+      where slot.kind != .none && !slot.isTransient && overlay.isDirty(slot.index)
+        && !overlay.differs(slot, from: image, saved: { context.registry.savedReference($0) })
+      {
         overlay.forget(slot.index)
       }
       if overlay.dirty.isEmpty, overlay.isEmpty {
@@ -124,12 +126,5 @@ extension ManagedObject {
     }
     for state in toManyStates { state.forgetStoredOrder() }
     if overlay?.dirty.isEmpty ?? true, !toManyStates.contains(where: \.isChanged) { flags.remove(.isUpdated) }
-  }
-
-  private final func matchesStoredValue(_ slot: CompiledSlot, _ overlay: Overlay, _ image: RowImage) -> Bool {
-    if let own = overlay.external(slot.index) { return image.external(slot.index).map { $0.isIdentical(to: own) } ?? false }
-    if image.isUnreadable(slot.index) || image.external(slot.index) != nil { return false }
-    if slot.kind == .reference { return (loadedReference(slot.index) ?? ObjectReference(rawValue: 0)) == image.reference(slot.index) }
-    return (try? image.slot(slot.index, kind: slot.kind)) == overlay[slot.index]
   }
 }

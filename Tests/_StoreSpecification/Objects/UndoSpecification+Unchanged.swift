@@ -14,6 +14,25 @@ extension UndoSpecification {
     XCTAssertEqual(context.updatedObjects, [], message, line: line)
   }
 
+  /// Texts that Unicode treats as equal are different values, also when another change of their object is undone.
+  func testUndoKeepsATextInAnotherForm() throws {
+    let open = try makeStore()
+    let context = open.newContext()
+    let book = try context.insert("Book", ["title": "\u{E9}"])
+    try context.save()
+    context.undoManager = ContextUndoManager()
+    try book.setValue("e\u{301}", forKey: "title")
+    context.processPendingChanges()
+    try book.setValue(7, forKey: "pages")
+    context.processPendingChanges()
+    try context.undo()
+    XCTAssertTrue(context.hasChanges)
+    try context.save()
+    let stored = try open.value(book.objectID, "title")
+    guard case .text(let text)? = stored else { return XCTFail("\(String(describing: stored))") }
+    XCTAssertEqual(Array(text.utf8), Array("e\u{301}".utf8))
+  }
+
   func testUndoneChangesOfOrderedMembersLeaveNoChanges() throws {
     let changes: [(String, (MutableMembers, ManagedObject) -> Void)] = [
       ("insert first", { $0.insert($1, at: 0) }), ("add", { $0.add($1) }), ("remove", { $0.remove($1) }),

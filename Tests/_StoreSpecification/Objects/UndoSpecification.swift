@@ -46,6 +46,7 @@ public final class UndoSpecification: ObjectSpecification {
         ("testChildSaveIsOneUndoGroupOfItsParent", { $0.testChildSaveIsOneUndoGroupOfItsParent }),
         ("testChildCanUndoAcrossItsOwnSave", { $0.testChildCanUndoAcrossItsOwnSave }),
         ("testAnUndoManagerBelongsToOneContext", { $0.testAnUndoManagerBelongsToOneContext }),
+        ("testUndoKeepsATextInAnotherForm", { $0.testUndoKeepsATextInAnotherForm }),
         ("testUndoneChangesOfOrderedMembersLeaveNoChanges", { $0.testUndoneChangesOfOrderedMembersLeaveNoChanges }),
         ("testUndoneInPlaceChangeLeavesNoChanges", { $0.testUndoneInPlaceChangeLeavesNoChanges }),
         ("testUndoneTransientValueIsNotAChange", { $0.testUndoneTransientValueIsNotAChange }),
