@@ -31,7 +31,7 @@ final class BatchChunkTests: XCTestCase {
       case .insert(let row): texts.append("+\(row.entityName)\(row.objectID.key)")
       case .update(let row): texts.append("~\(row.entityName)\(row.objectID.key) \(row.changedProperties)")
       case .delete(let row): texts.append("-\(row.entityName)\(row.objectID.key)")
-      case .links, .order, .unspecified: texts.append("other")
+      case .links, .order, .schema, .unspecified: texts.append("other")
       }
     }
     func willCommit(_ transaction: ObservedTransaction) {}

@@ -158,7 +158,7 @@ final class HistoryReplicaTests: XCTestCase {
 
   /// Writes batch requests over more rows than change sets list.
   private func writeLargeBatches(in context: ManagedObjectContext, _ random: inout SeededGenerator) throws {
-    let count = BatchLinks.maximumRowCount + 1
+    let count = PublishedChanges.maximumLinkedCount + 1
     let author = try context.all("Author").randomElement(using: &random)
     try context.execute(
       BatchInsertRequest(entityName: "Book", objects: (0..<count).map { ["pages": Int64(1_000 + $0), "title": "large"] }))
