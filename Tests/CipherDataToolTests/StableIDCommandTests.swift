@@ -155,6 +155,62 @@ final class StableIDCommandTests: XCTestCase {
     XCTAssertTrue(plain.error.contains("the stable IDs of the input are ignored"), plain.error)
   }
 
+  func testIDsOfNestedObjectsThatAreFoundByTheirContentsAreReported() async throws {
+    let fixture = try ToolFixture()
+    try await fixture.makeStore(of: ManagedObjectModel {
+      Entity("Shelf") {
+        Attribute("name", .string)
+        Relationship("boxes", toMany: "Box", inverse: "shelf").onDelete(.cascade)
+        Unique("name")
+      }
+      Entity("Box") {
+        Attribute("label", .string)
+        Relationship("shelf", to: "Shelf", inverse: "boxes")
+        Relationship("items", toMany: "Item", inverse: "box").onDelete(.cascade)
+      }
+      Entity("Item") {
+        Attribute("text", .string)
+        Relationship("box", to: "Box", inverse: "items")
+      }
+    })
+    func line(_ ids: [String]) -> String {
+      func id(_ number: Int) -> String { ids.isEmpty ? "" : "\"$stableID\":\"7B0A0326-AFB8-8C16-B33B-0000000000\(ids[number])\"," }
+      return "{\"$entity\":\"Shelf\",\(id(0))\"name\":\"s\",\"boxes\":[{\(id(1))\"label\":\"b\",\"items\":[{\(id(2))\"text\":\"i\"}]}]}"
+    }
+    XCTAssertEqual(try fixture.run(["import", "test.store", "--stable-ids", "-"], input: line([])).status, 0)
+    let before = try fixture.run(["export", "test.store", "--stable-ids"]).output
+    let result = try fixture.run(["import", "test.store", "-"], input: line(["01", "02", "03"]))
+    XCTAssertEqual(result.status, 0, result.error)
+    for entity in ["Shelf", "Box", "Item"] { XCTAssertTrue(result.error.contains("\(entity): 1 found by values"), result.error) }
+    XCTAssertTrue(result.error.contains("0 objects inserted, 0 changed, 0 deleted; 3 stable IDs not assigned"), result.error)
+    XCTAssertEqual(try fixture.run(["export", "test.store", "--stable-ids"]).output, before)
+  }
+
+  func testProcessesThatInsertAtOnceAssignDifferentIDs() async throws {
+    let fixture = try await makeStore()
+    try await withThrowingTaskGroup(of: Int32.self) { group in
+      let (tool, folder) = (try ToolFixture.executable, fixture.folder.url)
+      for worker in 0..<3 {
+        group.addTask {
+          let process = Process()
+          process.executableURL = tool
+          process.arguments = ["import", "test.store", "lines\(worker)", "--passphrase-file", "passphrase"]
+          process.currentDirectoryURL = folder
+          process.standardError = FileHandle.nullDevice
+          let lines = (0..<50).map { "{\"$entity\":\"Tag\",\"name\":\"\(worker)-\($0)\"}\n" }.joined()
+          try lines.write(to: folder.appendingPathComponent("lines\(worker)"), atomically: true, encoding: .utf8)
+          try process.run()
+          process.waitUntilExit()
+          return process.terminationStatus
+        }
+      }
+      for try await status in group { XCTAssertEqual(status, 0) }
+    }
+    let lines = try fixture.run(["export", "test.store", "--entity", "Tag", "--stable-ids"]).output.split(separator: "\n")
+    XCTAssertEqual(lines.count, 152)
+    XCTAssertEqual(Set(try lines.map { try JSONParser.parse(String($0))["$stableID"]?.plainText ?? "" }).count, 152)
+  }
+
   func testAnObjectThatAReferenceInsertedReceivesTheStableIDOfItsLine() async throws {
     let fixture = try await makeStore()
     let lines = """

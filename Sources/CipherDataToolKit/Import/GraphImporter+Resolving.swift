@@ -74,6 +74,20 @@ extension GraphImporter {
     foundByValues[id] = managed
   }
 
+  /// Records the stable IDs inside an object that was found by its contents. Its nested objects remain as they are.
+  private func recordNested(in object: ImportObject) throws {
+    guard usesStableIDs else { return }
+    var stack = [object]
+    while let next = stack.popLast() {
+      for nested in next.toOne.compactMap(\.destination) + next.toMany.flatMap(\.members) where !nested.isBare {
+        if nested.stableID != nil, try identifiedObject(for: nested) == nil {
+          summary.keptStableIDs[nested.entity.name, default: 0] += 1
+        }
+        stack.append(nested)
+      }
+    }
+  }
+
   /// Returns the object with the stable ID that the input names, if the store has it.
   func identifiedObject(for object: ImportObject) throws -> ManagedObject? {
     guard usesStableIDs, let id = object.stableID, let known = try identifiedInBatch[id] ?? context.object(forStableID: id) else {
@@ -181,6 +195,7 @@ extension GraphImporter {
     let implied = Implied(relationship, of: managed, in: model)
     if let current, isAnonymous(wanted, implied), try identifiedObject(for: wanted) == nil {
       if try fingerprint(current, besides: relationship) == fingerprint(wanted, besides: relationship) {
+        try recordNested(in: wanted)
         return recordFound(current, for: wanted)
       }
     }
@@ -211,6 +226,7 @@ extension GraphImporter {
     for (object, known) in zip(wanted, identified) {
       if known == nil, isAnonymous(object, implied), let match = unmatched[try fingerprint(object, besides: relationship)]?.popLast() {
         recordFound(match, for: object)
+        try recordNested(in: object)
         members.append(match)
       } else {
         members.append(try resolve(object, implied: implied, over: relationship))
