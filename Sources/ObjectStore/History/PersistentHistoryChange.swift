@@ -212,7 +212,7 @@ struct HistoryChangeDecoder {
       guard let reference = try reference(object) else { return skip() }
       var change = change(.delete, reference)
       change.listsRemovedLinks = listsLinks
-      if others != nil || !tombstone.isEmpty { change.tombstone = try values(tombstone, reference.entity) }
+      if !tombstone.isEmpty { change.tombstone = try values(tombstone, reference.entity) }
       if let others { change.oldValues = try values(tombstone + others, reference.entity) }
       return exchange(change)
     case .derived(let object, let properties):
