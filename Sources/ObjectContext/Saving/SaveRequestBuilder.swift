@@ -98,9 +98,7 @@ final class SaveRequestBuilder {
   private func writeSlots(of overlay: Overlay, _ entity: CompiledEntity, over image: RowImage, to writer: RowWriter) -> SlotMask {
     var changed = SlotMask()
     for slot in entity.slots
-    where slot.kind != .none && !slot.isDerived && overlay.isDirty(slot.index)
-      && overlay.differs(slot, from: image, saved: { context.registry.savedReference($0) })
-    {
+    where slot.kind != .none && !slot.isDerived && overlay.isDirty(slot.index) && overlay.differs(slot, from: image, in: context) {
       changed.insert(slot.index)
     }
     if changed.isEmpty { return changed }
@@ -272,8 +270,8 @@ final class SaveRequestBuilder {
 extension Overlay {
   /// Returns whether the value of a slot differs from a row's. A value that was reset to its former value does not.
   ///
-  /// - Parameter saved: Returns the permanent reference of a new object.
-  func differs(_ slot: CompiledSlot, from image: RowImage, saved: (ObjectReference) -> ObjectReference) -> Bool {
+  /// - Parameter context: The context, which knows the permanent references of new objects.
+  func differs(_ slot: CompiledSlot, from image: RowImage, in context: ManagedObjectContext) -> Bool {
     let isNull = image.isNull(slot.index)
     let stored = slot.kind == .bytes && !isNull ? image.external(slot.index) : nil
     if let external = external(slot.index) { return stored.map { !external.isIdentical(to: $0) } ?? true }
@@ -283,7 +281,7 @@ extension Overlay {
     switch value {
     case .null: return !isNull || image.isUnreadable(slot.index)
     case .int(let word) where slot.kind == .reference:
-      return isNull || saved(ObjectReference(rawValue: word)).rawValue != image.word(slot.index)
+      return isNull || context.registry.savedReference(ObjectReference(rawValue: word)).rawValue != image.word(slot.index)
     case .text(let text):
       // Canonically equivalent strings have different bytes in the store.
       return isNull || slot.kind != .text || !image.bytes(slot.index).elementsEqual(text.utf8)

@@ -113,7 +113,7 @@ extension ManagedObject {
       let entity = compiledEntity
       for slot in entity.slots
       where slot.kind != .none && !slot.isTransient && overlay.isDirty(slot.index)
-        && !overlay.differs(slot, from: image, saved: { context.registry.savedReference($0) })
+        && !overlay.differs(slot, from: image, in: context)
       {
         overlay.forget(slot.index)
       }
