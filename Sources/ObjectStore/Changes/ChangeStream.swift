@@ -11,6 +11,9 @@ package final class ChangeNeeds: Sendable {
     /// Whether an update includes the old row, and an insertion or update the new one.
     package var includesOldRow = false
     package var includesNewRow = false
+    /// Whether an update of derived attributes includes the old and the new row.
+    package var includesOldDerivedRow = false
+    package var includesNewDerivedRow = false
     /// Whether a deletion includes the deleted row.
     package var includesDeletedRow = false
     /// Whether a deletion includes at least the to-one relationships of the deleted row.
@@ -24,10 +27,11 @@ package final class ChangeNeeds: Sendable {
       isIncluded = true
       includesOldRow = includesOldRow || other.includesOldRow
       includesNewRow = includesNewRow || other.includesNewRow
+      includesOldDerivedRow = includesOldDerivedRow || other.includesOldDerivedRow
+      includesNewDerivedRow = includesNewDerivedRow || other.includesNewDerivedRow
       includesDeletedRow = includesDeletedRow || other.includesDeletedRow
       includesDeletedDestinations = includesDeletedDestinations || other.includesDeletedDestinations
     }
-
   }
 
   /// The needs by entity number.
@@ -158,7 +162,29 @@ package final class ChangeStream {
   /// Reports an added link.
   package func link(_ relationship: CompiledRelationship, _ source: ObjectReference, _ member: ObjectReference) throws {
     let (leading, isReversed) = model.leading(relationship)
-    try links(ChangedLinks(leading, of: isReversed ? member : source, added: [isReversed ? source : member], in: space))
+    try links(leading, of: isReversed ? member : source, added: [isReversed ? source : member], removed: [])
+  }
+
+  /// Reports added and removed links of a leading relationship. If it is its own inverse, each link is reported for the end that comes
+  /// first.
+  package func links(
+    _ relationship: CompiledRelationship, of source: ObjectReference, added: [ObjectReference], removed: [ObjectReference]
+  ) throws {
+    if added.isEmpty, removed.isEmpty { return }
+    guard relationship.isItsOwnInverse else {
+      return try links(ChangedLinks(relationship, of: source, added: added, removed: removed, in: space))
+    }
+    func reportOwn(_ added: [ObjectReference], _ removed: [ObjectReference]) throws {
+      if added.isEmpty, removed.isEmpty { return }
+      try links(ChangedLinks(relationship, of: source, added: added, removed: removed, in: space))
+    }
+    try reportOwn(added.filter { !$0.comesBefore(source) }, removed.filter { !$0.comesBefore(source) })
+    for member in removed where member.comesBefore(source) {
+      try links(ChangedLinks(relationship, of: member, removed: [source], in: space))
+    }
+    for member in added where member.comesBefore(source) {
+      try links(ChangedLinks(relationship, of: member, added: [source], in: space))
+    }
   }
 
   // MARK: Saves
@@ -180,10 +206,9 @@ package final class ChangeStream {
   ///   - request: The save as written.
   ///   - oldRows: The former rows that are needed.
   ///   - removedLinks: The links that were removed with the deleted objects.
-  ///   - order: Returns the change of the order at a position in the request's relationship changes.
+  ///   - applied: What the store has changed for the request's relationship changes.
   package func save(
-    _ request: SaveChangesRequest, oldRows: [ObjectReference: RowImage], removedLinks: RemovedLinks?,
-    order: (_ position: Int) -> OrderChange?
+    _ request: SaveChangesRequest, oldRows: [ObjectReference: RowImage], removedLinks: RemovedLinks?, applied: AppliedRelationships
   ) throws {
     try reportDeletions(of: request, oldRows, removedLinks)
     let changes = request.relationshipChanges
@@ -195,10 +220,10 @@ package final class ChangeStream {
     for update in request.updated {
       let row = update.row
       try self.update(row.reference, update.changedSlots, old: oldRows[row.reference], new: row)
-      for position in own[row.reference] ?? [] { try report(changes[position], order(position)) }
+      for position in own[row.reference] ?? [] { try report(changes[position], at: position, applied) }
     }
     for row in request.inserted { try insert(row) }
-    for position in changes.indices where own[changes[position].source] == nil { try report(changes[position], order(position)) }
+    for position in changes.indices where own[changes[position].source] == nil { try report(changes[position], at: position, applied) }
   }
 
   private func reportDeletions(
@@ -213,15 +238,16 @@ package final class ChangeStream {
     }
   }
 
-  private func report(_ change: SaveChangesRequest.RelationshipChange, _ order: OrderChange?) throws {
+  private func report(_ change: SaveChangesRequest.RelationshipChange, at position: Int, _ applied: AppliedRelationships) throws {
     let relationship = model.relationships[change.relationshipID]
     guard needs.relationships[relationship.id] else { return }
     // Membership that is stored in the members' to-one slots is reported by their updates.
-    if model.inverse(of: relationship)?.isToMany ?? true, !change.added.isEmpty || !change.removed.isEmpty {
-      try report(.links(ChangedLinks(relationship, of: change.source, added: change.added, removed: change.removed, in: space)))
+    if model.inverse(of: relationship)?.isToMany ?? true {
+      let (added, removed) = applied.links(of: change, at: position)
+      try links(relationship, of: change.source, added: added, removed: removed)
     }
-    if let members = change.order, let order {
-      try report(.order(ChangedOrder(relationship, of: change.source, order: members, order, in: space)))
+    if let order = applied.orders[position] {
+      try report(.order(ChangedOrder(relationship, of: change.source, order: order.members, order.change, in: space)))
     }
   }
 }
@@ -235,12 +261,60 @@ extension CompiledModel {
   }
 }
 
+extension CompiledRelationship {
+  /// Whether the relationship is its own inverse. Each link is then stored in both directions.
+  package var isItsOwnInverse: Bool { inverseID == id }
+}
+
+extension ObjectReference {
+  /// Returns whether the reference precedes another by entity and key.
+  fileprivate func comesBefore(_ other: ObjectReference) -> Bool { UInt64(bitPattern: rawValue) < UInt64(bitPattern: other.rawValue) }
+}
+
+/// What a store has changed for the relationship changes of a save. The save may add a link that another context has already added, or remove
+/// one that is not stored.
+package struct AppliedRelationships {
+  private var ineffective: [Int: Ineffective] = [:]
+  /// The changed orders, by position in the request's relationship changes.
+  private(set) var orders: [Int: (members: [ObjectReference], change: OrderChange)] = [:]
+
+  private struct Ineffective {
+    var added: Set<ObjectReference> = []
+    var removed: Set<ObjectReference> = []
+  }
+
+  package init() {}
+
+  /// Records that a link that the save adds was stored already.
+  package mutating func omitAddition(of member: ObjectReference, at position: Int) {
+    ineffective[position, default: Ineffective()].added.insert(member)
+  }
+
+  /// Records that a link that the save removes was not stored.
+  package mutating func omitRemoval(of member: ObjectReference, at position: Int) {
+    ineffective[position, default: Ineffective()].removed.insert(member)
+  }
+
+  /// Records the order of all members after the save, unless no member was moved.
+  package mutating func setOrder(_ members: [ObjectReference], _ change: OrderChange, at position: Int) {
+    if !change.isEmpty { orders[position] = (members, change) }
+  }
+
+  fileprivate func links(
+    of change: SaveChangesRequest.RelationshipChange, at position: Int
+  ) -> (added: [ObjectReference], removed: [ObjectReference]) {
+    guard !ineffective.isEmpty, let omitted = ineffective[position] else { return (change.added, change.removed) }
+    return (change.added.filter { !omitted.added.contains($0) }, change.removed.filter { !omitted.removed.contains($0) })
+  }
+}
+
 /// Collects the links that are removed with deleted objects, each once: for the leading relationship of each pair.
 package struct RemovedLinks {
   private let stream: ChangeStream
   package let deleted: Set<ObjectReference>
-  /// The links that the request itself removes.
+  /// The links that the request itself removes, and those of them that were found.
   private var known: Set<Link> = []
+  private var found: Set<Link> = []
   private var owners: [Owner] = []
   private var members: [[ObjectReference]] = []
   /// Whether each owner is deleted.
@@ -274,18 +348,25 @@ package struct RemovedLinks {
   ///   - isReversed: Whether the deleted object is the member. A relationship that is its own inverse is added in one direction only.
   package mutating func add(_ relationship: CompiledRelationship, of object: ObjectReference, _ other: ObjectReference, isReversed: Bool) {
     let leading = stream.model.leading(relationship)
-    let isReversed = isReversed != leading.isReversed
+    var isReversed = isReversed != leading.isReversed
     let relationship = leading.relationship
-    let isItsOwnInverse = relationship.inverseID == relationship.id
-    if isItsOwnInverse, isReversed || deleted.contains(other) && other.key < object.key { return }
+    if relationship.isItsOwnInverse {
+      if isReversed { return }
+      isReversed = other.comesBefore(object)
+    }
     // Added from the other side.
     if isReversed, deleted.contains(other) { return }
     let owner = Owner(relationship: relationship.id, source: isReversed ? other : object)
     let member = isReversed ? object : other
     if !known.isEmpty {
-      if known.contains(Link(owner: owner, member: member)) { return }
-      let mirrored = Owner(relationship: relationship.id, source: member)
-      if isItsOwnInverse, known.contains(Link(owner: mirrored, member: owner.source)) { return }
+      var link = Link(owner: owner, member: member)
+      if !known.contains(link), relationship.isItsOwnInverse {
+        link = Link(owner: Owner(relationship: relationship.id, source: member), member: owner.source)
+      }
+      if known.contains(link) {
+        found.insert(link)
+        return
+      }
     }
     let position: Int
     if isReversed {
@@ -301,6 +382,12 @@ package struct RemovedLinks {
     } else {
       members[position].append(member)
     }
+  }
+
+  /// Returns whether a link that the request removes was found with a deleted object.
+  package func contains(_ member: ObjectReference, removedBy change: SaveChangesRequest.RelationshipChange) -> Bool {
+    !found.isEmpty
+      && found.contains(Link(owner: Owner(relationship: change.relationshipID, source: change.source), member: member))
   }
 
   /// The links of objects that remain.

@@ -133,21 +133,74 @@ extension PersistentStore {
     let rows = needed.isEmpty ? RowList() : try incrementalStore.newValuesForObjects(with: needed.map(space.objectID), in: scope)
     let removed = try removedLinks(of: request, for: changes, scope)
     var request = request
-    var orders: [Int: OrderChange] = [:]
-    for (position, change) in request.relationshipChanges.enumerated() {
-      guard change.order != nil else { continue }
+    for (position, change) in request.relationshipChanges.enumerated() where change.order != nil {
       let members = Array(try members(of: model.relationships[change.relationshipID], [change.source], scope)[0])
       request.relationshipChanges[position] = change.merged(with: members)
-      orders[position] = request.relationshipChanges[position].order.map { OrderChange(from: members, to: $0) }
     }
-    try changes.save(request, oldRows: Dictionary(rows.lazy.map { ($0.reference, $0) }) { $1 }, removedLinks: removed) { orders[$0] }
+    let applied = try applied(request, removed, for: changes, scope)
+    try changes.save(
+      request, oldRows: Dictionary(rows.lazy.map { ($0.reference, $0) }) { $1 }, removedLinks: removed, applied: applied)
   }
 
-  /// Reports the derived attributes of objects that a save itself did not change.
+  /// Returns what the relationship changes of a save will change, by the members that are stored before.
+  private func applied(
+    _ request: SaveChangesRequest, _ removedLinks: RemovedLinks?, for changes: ChangeStream, _ scope: RequestScope
+  ) throws -> AppliedRelationships {
+    struct Link: Hashable {
+      let relationship: Int
+      let ends: Set<ObjectReference>
+    }
+    var applied = AppliedRelationships()
+    // A link of a relationship that is its own inverse can be changed from both ends.
+    var (added, removed): (Set<Link>, Set<Link>) = ([], [])
+    let deleted = Set(request.deleted.lazy.map(\.reference))
+    for (position, change) in request.relationshipChanges.enumerated() where changes.needs.relationships[change.relationshipID] {
+      let relationship = model.relationships[change.relationshipID]
+      let stored = deleted.contains(change.source) ? [] : Array(try members(of: relationship, [change.source], scope)[0])
+      let inverse = model.inverse(of: relationship)
+      if inverse?.isToMany ?? true {
+        let known = Set(stored)
+        func isFirst(_ member: ObjectReference, _ changed: inout Set<Link>) -> Bool {
+          !relationship.isItsOwnInverse || changed.insert(Link(relationship: relationship.id, ends: [change.source, member])).inserted
+        }
+        for member in change.removed where removedLinks?.contains(member, removedBy: change) != true {
+          if !known.contains(member) || deleted.contains(member) || !isFirst(member, &removed) {
+            applied.omitRemoval(of: member, at: position)
+          }
+        }
+        for member in change.added where known.contains(member) || !isFirst(member, &added) {
+          applied.omitAddition(of: member, at: position)
+        }
+      }
+      if let order = change.order, !deleted.contains(change.source) {
+        applied.setOrder(order, OrderChange(from: stored, to: order), at: position)
+      }
+    }
+    return applied
+  }
+
+  /// Reports the rows with new derived values. The former values of objects that the save itself did not change are known only if their rows
+  /// were cached.
   private func report(_ outcome: SaveOutcome, of request: SaveChangesRequest, to observation: TransactionObservation) throws {
     guard !outcome.isEmpty, let changes = ChangeStream.begin([observation], in: space) else { return }
-    let saved = Set(request.inserted.references).union(request.updated.lazy.map(\.row.reference))
-    for reference in outcome.refreshed.references + outcome.outdated where !saved.contains(reference) {
+    var written: [ObjectReference: RowImage] = [:]
+    for row in request.inserted { written[row.reference] = row }
+    for update in request.updated { written[update.row.reference] = update.row }
+    for row in outcome.refreshed {
+      let derived = model.entities[row.entityNumber].derivedSlots
+      guard let old = written[row.reference] ?? cache.row(row.reference).flatMap({ $0.version == row.version ? $0 : nil }) else {
+        try changes.update(row.reference, derived, old: nil, new: row, isDerived: true)
+        continue
+      }
+      let slots = SlotMask(
+        slots: derived.slots(below: row.slotCount).filter { slot in
+          let kind = model.entities[row.entityNumber].kinds[slot]
+          guard let new = try? row.slot(slot, kind: kind), let former = try? old.slot(slot, kind: kind) else { return true }
+          return !DerivedValue.isSame(former, new)
+        })
+      if !slots.isEmpty { try changes.update(row.reference, slots, old: old, new: row, isDerived: true) }
+    }
+    for reference in outcome.outdated {
       try changes.update(reference, model.entities[reference.entity].derivedSlots, old: nil, new: nil, isDerived: true)
     }
   }
@@ -191,7 +244,7 @@ extension PersistentStore {
       var oldRows: [ObjectReference: RowImage] = [:]
       for update in save.updated { oldRows[update.row.reference] = update.previousRow }
       for deleted in save.deleted { oldRows[deleted.reference] = deleted.previousRow }
-      try changes.save(save, oldRows: oldRows, removedLinks: nil) { _ in nil }
+      try changes.save(save, oldRows: oldRows, removedLinks: nil, applied: AppliedRelationships())
     } else {
       // Links are not listed, because the store reports no rows.
       for consumer in published { consumer.stopListingLinks() }

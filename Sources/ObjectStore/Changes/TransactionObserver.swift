@@ -129,6 +129,8 @@ public struct TransactionObserverOptions: Sendable, Hashable {
       needs.includesOldRow = includesOldValues
       needs.includesDeletedRow = includesOldValues
       needs.includesNewRow = includesNewValues
+      needs.includesOldDerivedRow = includesOldValues
+      needs.includesNewDerivedRow = includesNewValues
       if let propertyNames {
         var slots = SlotMask()
         for slot in entity.slots where propertyNames.contains(slot.name) { slots.insert(slot.index) }

@@ -62,7 +62,8 @@ package struct HistoryRecorder {
   private mutating func addUpdated(_ change: ChangedRow, _ large: LargeValues) throws {
     let reference = change.reference
     guard let object = ids.object(reference) else { return }
-    if change.isDerived { return addDerived(object, reference.entity) }
+    if change.isDerived { return addDerived(object, change.slots, reference.entity) }
+    defer { addOwnDerived(object, change.slots, reference.entity) }
     guard level == .values, let old = change.old, let new = change.new else {
       return encoder.addUpdated(object, encodedProperties: list(of: change.slots, reference.entity))
     }
@@ -88,9 +89,17 @@ package struct HistoryRecorder {
         others: level == .values ? try values(of: row, besides: preserved, large) : nil, listsLinks: true))
   }
 
-  /// Adds an object of which only derived values were changed.
-  private mutating func addDerived(_ object: HistoryObject, _ entity: Int) {
-    let (slots, known) = (ids.model.entities[entity].derivedSlots, ids.slots(of: entity))
+  /// Adds derived attributes that an update of other attributes has changed.
+  private mutating func addOwnDerived(_ object: HistoryObject, _ slots: SlotMask, _ number: Int) {
+    let entity = ids.model.entities[number]
+    guard entity.hasDerivedSlots else { return }
+    let derived = SlotMask(slots: entity.derivedSlots.slots(below: entity.slots.count).filter(slots.contains))
+    if !derived.isEmpty { addDerived(object, derived, number) }
+  }
+
+  /// Adds changed derived values of an object.
+  private mutating func addDerived(_ object: HistoryObject, _ slots: SlotMask, _ entity: Int) {
+    let known = ids.slots(of: entity)
     encoder.add(.derived(object, properties: slots.slots(below: known.count).compactMap { known[$0] > 0 ? known[$0] : nil }))
   }
 

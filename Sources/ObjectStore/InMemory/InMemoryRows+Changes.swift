@@ -25,13 +25,11 @@ extension InMemoryRows {
     if kind == .batch { changes.expect(request.inserted.count + request.updated.count + request.deleted.count) }
     let oldRows = oldRows(of: request, for: changes)
     let removedLinks = removedLinks(of: request, for: changes)
-    let orders = orderChanges(of: request)
+    let before = self
     var outcome = try save(request, objectIDSpace: scope.objectIDSpace)
-    try changes.save(request, oldRows: oldRows, removedLinks: removedLinks) { orders[$0] }
-    let saved = Set(request.inserted.references).union(request.updated.lazy.map(\.row.reference))
-    for reference in outcome.refreshed.references where !saved.contains(reference) {
-      try changes.update(reference, model.entities[reference.entity].derivedSlots, old: nil, new: nil, isDerived: true)
-    }
+    let applied = applied(request, removedLinks, since: before)
+    try changes.save(request, oldRows: oldRows, removedLinks: removedLinks, applied: applied)
+    try reportDerivedValues(outcome, of: request, since: before, to: changes)
     if let record {
       outcome.historyPosition = history?.add(
         record.takeRecorder(), HistoryAuthorship(origin, opening: opening, time: now), isPart: isPart)
@@ -46,6 +44,25 @@ extension InMemoryRows {
       guard let previous = change.previousOrder, orders[change.relationshipID]?[change.source] ?? [] != previous else { continue }
       let stored = members(of: model.relationships[change.relationshipID])[change.source] ?? []
       request.relationshipChanges[position] = change.merged(with: stored)
+    }
+  }
+
+  /// Reports the rows with new derived values.
+  private func reportDerivedValues(
+    _ outcome: SaveOutcome, of request: SaveChangesRequest, since before: InMemoryRows, to changes: ChangeStream
+  ) throws {
+    if outcome.refreshed.isEmpty { return }
+    var written: [ObjectReference: RowImage] = [:]
+    for row in request.inserted { written[row.reference] = row }
+    for update in request.updated { written[update.row.reference] = update.row }
+    for row in outcome.refreshed {
+      guard let old = written[row.reference] ?? before.row(of: row.reference) else { continue }
+      var slots = SlotMask()
+      for slot in model.entities[row.entityNumber].slots where slot.isDerived {
+        let (new, former) = (try row.slot(slot.index, kind: slot.kind), try? old.slot(slot.index, kind: slot.kind))
+        if former.map({ !DerivedValue.isSame($0, new) }) ?? true { slots.insert(slot.index) }
+      }
+      if !slots.isEmpty { try changes.update(row.reference, slots, old: old, new: row, isDerived: true) }
     }
   }
 
@@ -80,13 +97,38 @@ extension InMemoryRows {
     return removed
   }
 
-  /// Returns the changes of orders, by position in the request's relationship changes.
-  private func orderChanges(of request: SaveChangesRequest) -> [Int: OrderChange] {
-    var orders: [Int: OrderChange] = [:]
+  /// Returns what the relationship changes of a request have changed.
+  private func applied(_ request: SaveChangesRequest, _ removedLinks: RemovedLinks?, since before: InMemoryRows) -> AppliedRelationships {
+    var applied = AppliedRelationships()
+    // A link of a relationship that is its own inverse can be changed from both ends.
+    var (added, removed): ([Int: Set<Link>], [Int: Set<Link>]) = ([:], [:])
     for (position, change) in request.relationshipChanges.enumerated() {
-      guard let order = change.order else { continue }
-      orders[position] = OrderChange(from: members(of: model.relationships[change.relationshipID])[change.source] ?? [], to: order)
+      let relationship = model.relationships[change.relationshipID]
+      if model.inverse(of: relationship)?.isToMany ?? true {
+        let leading = model.leading(relationship)
+        let (number, isReversed) = (leading.relationship.id, leading.isReversed)
+        let stored = before.links[number] ?? []
+        func isChanged(_ member: ObjectReference, _ changed: inout [Int: Set<Link>]) -> Bool {
+          let link = link(change.source, member, isReversed: isReversed)
+          guard changed[number, default: []].insert(link).inserted else { return false }
+          if relationship.isItsOwnInverse { changed[number]?.insert(Link(source: link.destination, destination: link.source)) }
+          return true
+        }
+        for member in change.removed {
+          if removedLinks?.contains(member, removedBy: change) == true { continue }
+          let isStored = stored.contains(link(change.source, member, isReversed: isReversed))
+          let remains = row(of: member) != nil && row(of: change.source) != nil
+          if !isStored || !remains || !isChanged(member, &removed) { applied.omitRemoval(of: member, at: position) }
+        }
+        for member in change.added {
+          let isStored = stored.contains(link(change.source, member, isReversed: isReversed))
+          if isStored || !isChanged(member, &added) { applied.omitAddition(of: member, at: position) }
+        }
+      }
+      guard change.order != nil else { continue }
+      let members = members(of: relationship)[change.source] ?? []
+      applied.setOrder(members, OrderChange(from: before.members(of: relationship)[change.source] ?? [], to: members), at: position)
     }
-    return orders
+    return applied
   }
 }

@@ -203,7 +203,7 @@ extension InMemoryRows {
     if let order = change.order { orders[relationship.id, default: [:]][change.source] = order }
   }
 
-  private func link(_ source: ObjectReference, _ destination: ObjectReference, isReversed: Bool) -> Link {
+  func link(_ source: ObjectReference, _ destination: ObjectReference, isReversed: Bool) -> Link {
     isReversed ? Link(source: destination, destination: source) : Link(source: source, destination: destination)
   }
 

@@ -130,7 +130,7 @@ extension BatchTransaction {
     var (source, members): (ObjectReference?, [ObjectReference]) = (nil, [])
     func report() throws {
       guard let source, !members.isEmpty else { return }
-      try changes.links(ChangedLinks(relationship, of: source, removed: members, in: changes.space))
+      try changes.links(relationship, of: source, added: [], removed: members)
       members.removeAll(keepingCapacity: true)
     }
     while try statement.step() {

@@ -16,8 +16,12 @@ struct DerivationUpdater {
   private var connection: Connection { transaction.connection }
   /// The keys of the rows with new values, by the number of their entity in the model.
   private(set) var changed: [Int: RowKeySet] = [:]
+  /// The same by entity and slot, if they are reported.
+  private var changedBySlot: [Int: [Int: RowKeySet]] = [:]
+  /// The former values of the changed slots, if they are reported.
+  private var former: [ObjectReference: [Int: Slot]] = [:]
 
-  private typealias Update = (key: Int64, entity: Int, value: Slot)
+  private typealias Update = (key: Int64, entity: Int, old: Slot, value: Slot)
 
   /// The maximum number of rows outside the save that are read for its outcome. Of more, the outcome contains only the keys.
   private static let maximumAnswer = 500
@@ -95,7 +99,7 @@ struct DerivationUpdater {
             throw StoreError(
               .unreadableValue(entity: name, property: derivation.derivation.slot.name, id), operation: .save, path: rows.path)
           }
-          updates.append((reference.key, reference.entity, new))
+          updates.append((reference.key, reference.entity, statement.slot(2), new))
         }
       }
     }
@@ -115,6 +119,12 @@ struct DerivationUpdater {
         throw error
       }
       changed[update.entity, default: RowKeySet()].insert(update.key)
+      guard let changes = transaction.changes else { continue }
+      let slot = derivation.derivation.slot.index
+      changedBySlot[update.entity, default: [:]][slot, default: RowKeySet()].insert(update.key)
+      if changes.needs[update.entity].includesOldDerivedRow {
+        former[ObjectReference(entity: update.entity, key: update.key), default: [:]][slot] = update.old
+      }
     }
   }
 
@@ -143,19 +153,26 @@ struct DerivationUpdater {
 
   // MARK: Outcome
 
-  /// Reports the rows with new values that the request itself did not change.
+  /// Reports the rows with new values.
   func report(to changes: ChangeStream) throws {
-    if changed.isEmpty { return }
-    var own: Set<ObjectReference> = []
-    if let request = transaction.purpose.request {
-      own.formUnion(request.inserted.references)
-      own.formUnion(request.updated.lazy.map(\.row.reference))
-    }
     for (entity, keys) in changed.sorted(by: { $0.key < $1.key }) where changes.needs.includes(entity) {
-      let slots = schema.model.entities[entity].derivedSlots
-      try keys.forEach { key in
-        let reference = ObjectReference(entity: entity, key: key)
-        if !own.contains(reference) { try changes.update(reference, slots, old: nil, new: nil, isDerived: true) }
+      let (table, needs) = (try schema.table(of: entity), changes.needs[entity])
+      let slots = (changedBySlot[entity] ?? [:]).sorted { $0.key < $1.key }
+      try keys.forEachList { list in
+        try KeyListSize.forEachChunk(of: list) { chunk, _ in
+          var rows: [Int64: RowImage] = [:]
+          if needs.includesOldDerivedRow || needs.includesNewDerivedRow {
+            let writer = RowWriter(rowCapacity: chunk.count)
+            try self.rows.read(chunk, of: table, transaction.reading, into: writer)
+            for row in writer.finish() { rows[row.key] = row }
+          }
+          for key in chunk {
+            let (reference, new) = (ObjectReference(entity: entity, key: key), rows[key])
+            let old = former[reference].flatMap { new?.edited($0, of: schema.model.entities[entity]) }
+            let mask = SlotMask(slots: slots.lazy.filter { $0.value.contains(key) }.map(\.key))
+            try changes.update(reference, mask, old: old, new: new, isDerived: true)
+          }
+        }
       }
     }
   }

@@ -15,62 +15,91 @@ extension SaveExecutor {
         insertedOrders[OrderedMember(relationship: change.relationshipID, key: member.key)] = Int64(index + 1) * OrderKeys.gap
       }
       finishedOrders.insert(position)
-      reportOrder(order, at: position, kept: [])
+      if reportsRelationship(at: position) { applied.setOrder(order, OrderChange(to: order, kept: []), at: position) }
     }
   }
 
   mutating func writeRelationships() throws {
     guard !request.relationshipChanges.isEmpty else { return }
-    // The number of new links of each relationship.
-    var counts: [(relationship: Int, links: Int)] = []
+    // The numbers of the relationships with new links.
+    var relationships: [Int] = []
     let changes = request.relationshipChanges
     // Iterate by position: copying a change would retain its three arrays.
     for position in changes.indices {
-      let (relationship, count) = (changes[position].relationshipID, changes[position].added.count)
-      if !changes[position].removed.isEmpty { try removeLinks(changes[position]) }
-      if count == 0 { continue }
+      let relationship = changes[position].relationshipID
+      if !changes[position].removed.isEmpty { try removeLinks(changes[position], at: position) }
+      if changes[position].added.isEmpty { continue }
       // Changes of a relationship are usually contiguous, and relationships are few.
-      if let index = counts.lastIndex(where: { $0.relationship == relationship }) {
-        counts[index].links += count
-      } else {
-        counts.append((relationship, count))
-      }
+      if relationships.last != relationship, !relationships.contains(relationship) { relationships.append(relationship) }
     }
-    for (relationship, links) in counts.sorted(by: { $0.relationship < $1.relationship }) {
-      try addLinks(of: relationship, links, changes)
-    }
+    let new = self.changes == nil || relationships.isEmpty ? nil : NewRows(request.inserted, of: schema.model)
+    for relationship in relationships.sorted() { try addLinks(of: relationship, changes, new) }
     for (position, change) in request.relationshipChanges.enumerated() where !finishedOrders.contains(position) {
       if change.order != nil { try writeOrder(of: change, at: position) }
     }
   }
 
+  /// Returns whether a relationship change of the request is reported.
+  private func reportsRelationship(at position: Int) -> Bool {
+    changes?.needs.relationships[request.relationshipChanges[position].relationshipID] ?? false
+  }
+
   // MARK: Links
 
-  private func removeLinks(_ change: SaveChangesRequest.RelationshipChange) throws {
+  private mutating func removeLinks(_ change: SaveChangesRequest.RelationshipChange, at position: Int) throws {
     guard case .join(let side) = schema.relationships[change.relationshipID] else { return }
     for member in change.removed {
-      try removeLink(side, change.source, member)
+      if try !removeLink(side, change.source, member), reportsRelationship(at: position),
+        removedLinks?.contains(member, removedBy: change) != true
+      {
+        applied.omitRemoval(of: member, at: position)
+      }
       if side.isSymmetric { try removeLink(side, member, change.source) }
     }
   }
 
-  private func removeLink(_ side: JoinSide, _ near: ObjectReference, _ far: ObjectReference) throws {
+  /// - Returns: Whether the link was stored.
+  @discardableResult
+  private func removeLink(_ side: JoinSide, _ near: ObjectReference, _ far: ObjectReference) throws -> Bool {
     let statement = try engine.statement(.removal(side: side.number), on: connection)
     try statement.bind(1, near.key)
     try statement.bind(2, far.key)
     engine.trace.record(statement)
     try statement.run()
+    return connection.changes > 0
   }
 
-  private func addLinks(of relationship: Int, _ count: Int, _ changes: [SaveChangesRequest.RelationshipChange]) throws {
+  /// - Parameter new: The new rows, if the links are reported. Other links can be stored already, so they are inserted one by one.
+  private mutating func addLinks(of relationship: Int, _ changes: [SaveChangesRequest.RelationshipChange], _ new: NewRows?) throws {
     guard case .join(let side) = schema.relationships[relationship] else { return }
     let isSymmetric = side.isSymmetric
+    let isReported = self.changes?.needs.relationships[relationship] ?? false
+    func isCertainlyNew(_ source: ObjectReference, _ member: ObjectReference) -> Bool {
+      guard isReported, let new else { return true }
+      return !isSymmetric && (new.contain(source) || new.contain(member))
+    }
+    let positions = changes.indices.filter { changes[$0].relationshipID == relationship }
+    var count = 0
+    for position in positions {
+      let source = changes[position].source
+      for member in changes[position].added where isCertainlyNew(source, member) { count += 1 }
+    }
     var links = LinkInsertion(side: side, rest: isSymmetric ? count * 2 : count)
-    for position in changes.indices where changes[position].relationshipID == relationship {
+    for position in positions {
       let source = changes[position].source
       for member in changes[position].added {
-        try add(source, member, to: &links)
-        if isSymmetric { try add(member, source, to: &links) }
+        if isCertainlyNew(source, member) {
+          try add(source, member, to: &links)
+          if isSymmetric { try add(member, source, to: &links) }
+        } else {
+          var link = LinkInsertion(side: side, rest: 1)
+          try add(source, member, to: &link)
+          if connection.changes == 0 { applied.omitAddition(of: member, at: position) }
+          if isSymmetric {
+            link.rest = 1
+            try add(member, source, to: &link)
+          }
+        }
       }
     }
   }
@@ -130,12 +159,7 @@ extension SaveExecutor {
     let order = isBasedOnCurrentOrder(change, present) ? change.order ?? [] : try mergeOrder(of: change, at: place)
     let current = order.map { present[$0.key] ?? nil }
     let keys = OrderKeys.assign(current)
-    if changes != nil {
-      // A member that came from another owner still has its position there.
-      let arrived = arrivedMembers(of: request.relationshipChanges[place].relationshipID)
-      let known = arrived.isEmpty ? current : zip(order, current).map { arrived.contains($0) ? nil : $1 }
-      reportOrder(order, at: place, kept: OrderChange.longestAscending(known))
-    }
+    if reportsRelationship(at: place) { reportOrder(order, present, at: place) }
     for (position, member) in order.enumerated() where present[member.key] ?? nil != keys[position] {
       try update.bind(1, keys[position])
       try update.bind(2, member.key)
@@ -181,9 +205,15 @@ extension SaveExecutor {
     return request.relationshipChanges[place].order ?? stored
   }
 
-  private mutating func reportOrder(_ order: [ObjectReference], at position: Int, kept: [Int]) {
-    guard let changes, changes.needs.relationships[request.relationshipChanges[position].relationshipID] else { return }
-    orderChanges[position] = OrderChange(to: order, kept: kept)
+  /// Records the order of the members after the save.
+  ///
+  /// - Parameter present: The positions of the members before the new ones are written.
+  private mutating func reportOrder(_ order: [ObjectReference], _ present: [Int64: Int64?], at place: Int) {
+    let members = order.filter { present[$0.key] != nil }
+    // A member that came from another owner still has its position there.
+    let arrived = arrivedMembers(of: request.relationshipChanges[place].relationshipID)
+    let known = members.map { arrived.contains($0) ? nil : present[$0.key] ?? nil }
+    applied.setOrder(members, OrderChange(to: members, kept: OrderChange.longestAscending(known)), at: place)
   }
 
   /// Returns the members that the save moves to other owners by their to-one relationships.

@@ -28,9 +28,9 @@ struct SaveExecutor {
   /// The stream of the changes, or `nil` without consumers.
   let changes: ChangeStream?
   /// The links that are removed with deleted rows, if they are reported.
-  private var removedLinks: RemovedLinks?
-  /// The changes of orders, by position in the request's relationship changes, if they are reported.
-  var orderChanges: [Int: OrderChange] = [:]
+  private(set) var removedLinks: RemovedLinks?
+  /// What the relationship changes of the request have changed, if they are reported.
+  var applied = AppliedRelationships()
 
   struct OrderedMember: Hashable {
     let relationship: Int
@@ -54,7 +54,7 @@ struct SaveExecutor {
   ///
   /// - Parameter oldRows: The former rows that the consumers need.
   func report(oldRows: [ObjectReference: RowImage] = [:]) throws {
-    try changes?.save(request, oldRows: oldRows, removedLinks: removedLinks) { orderChanges[$0] }
+    try changes?.save(request, oldRows: oldRows, removedLinks: removedLinks, applied: applied)
   }
 
   mutating func run() throws {
@@ -104,8 +104,11 @@ struct SaveExecutor {
       groups[DeletionGroup(table: table.index, version: item.version), default: []].append(item.reference.key)
       byEntity[item.reference.entity, default: []].append(item.reference.key)
     }
-    for (entity, keys) in byEntity.sorted(by: { $0.key < $1.key }) {
-      for side in schema.joinSides[entity] { try deleteLinks(side, of: keys.sortedKeys(), entity) }
+    let sorted = byEntity.sorted { $0.key < $1.key }.map { (entity: $0.key, keys: $0.value.sortedKeys()) }
+    // All links are read before the first of them is deleted, since a link of two deleted rows is reported by one of them.
+    if changes != nil { for (entity, keys) in sorted { try findLinks(of: keys, entity) } }
+    for (entity, keys) in sorted {
+      for side in schema.joinSides[entity] { try deleteLinks(side, of: keys) }
     }
     for (group, keys) in groups.sorted(by: { ($0.key.table, $0.key.version) < ($1.key.table, $1.key.version) }) {
       try KeyListSize.forEachChunk(of: keys.sortedKeys()[...]) { chunk, size in
@@ -121,9 +124,8 @@ struct SaveExecutor {
     }
   }
 
-  private mutating func deleteLinks(_ side: JoinSide, of keys: [Int64], _ entity: Int) throws {
+  private func deleteLinks(_ side: JoinSide, of keys: [Int64]) throws {
     try KeyListSize.forEachChunk(of: keys[...]) { chunk, size in
-      try findLinks(side, of: chunk, size, entity)
       let statement = try engine.statement(.deletion(side: side.number, size), on: connection)
       try size.bind(chunk, to: statement)
       engine.trace.record(statement)
@@ -132,17 +134,22 @@ struct SaveExecutor {
   }
 
   /// Reads the links that are about to be removed with rows of an entity.
-  private mutating func findLinks(_ side: JoinSide, of keys: ArraySlice<Int64>, _ size: KeyListSize, _ entity: Int) throws {
-    let relationship = schema.model.relationships[side.relationshipID]
-    guard let changes, changes.needsLinks(of: relationship) else { return }
-    let statement = try engine.statement(.members(side: side.number, size), on: connection)
-    defer { statement.reset() }
-    try size.bind(keys, to: statement)
-    engine.trace.record(statement)
-    while try statement.step() {
-      guard let member = side.farNumbering.object(of: statement, key: 1, entity: 2) else { continue }
-      let object = ObjectReference(entity: entity, key: statement.int64(0))
-      removedLinks?.add(relationship, of: object, member, isReversed: side.isReversed)
+  private mutating func findLinks(of keys: [Int64], _ entity: Int) throws {
+    for side in schema.joinSides[entity] {
+      let relationship = schema.model.relationships[side.relationshipID]
+      // Each link of a relationship that is its own inverse is stored in both directions.
+      guard let changes, changes.needsLinks(of: relationship), !(side.isSymmetric && side.isReversed) else { continue }
+      try KeyListSize.forEachChunk(of: keys[...]) { chunk, size in
+        let statement = try engine.statement(.members(side: side.number, size), on: connection)
+        defer { statement.reset() }
+        try size.bind(chunk, to: statement)
+        engine.trace.record(statement)
+        while try statement.step() {
+          guard let member = side.farNumbering.object(of: statement, key: 1, entity: 2) else { continue }
+          let object = ObjectReference(entity: entity, key: statement.int64(0))
+          removedLinks?.add(relationship, of: object, member, isReversed: side.isReversed)
+        }
+      }
     }
   }
 

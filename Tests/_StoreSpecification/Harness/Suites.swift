@@ -14,7 +14,7 @@ extension StoreSpecification {
 
   /// The suites for stores with a history and stable IDs.
   public static var historySuites: [StoreSpecification.Type] {
-    [HistorySpecification.self, HistoryTokenSpecification.self, StableIDSpecification.self]
+    [HistorySpecification.self, HistoryTokenSpecification.self, StableIDSpecification.self, HistoryReplicaSpecification.self]
   }
 
   /// The suites for managed objects on a store.
@@ -30,6 +30,7 @@ extension StoreSpecification {
       SnapshotSpecification.self, DeletedMemberSpecification.self, DeletedDestinationSpecification.self, RequestBoundsSpecification.self,
       SpecialNumberSpecification.self,
       DoublesInDecimalsSpecification.self, DeletedOwnerSpecification.self, TransactionObserverSpecification.self,
+      ChangeReplicaSpecification.self,
     ]
   }
 }

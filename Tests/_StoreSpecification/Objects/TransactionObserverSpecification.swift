@@ -16,6 +16,12 @@ public final class TransactionObserverSpecification: ObjectSpecification {
         ("testLinksAndOrdersAreReportedOnce", { $0.testLinksAndOrdersAreReportedOnce }),
         ("testTheLinksOfADeletedObjectAreReported", { $0.testTheLinksOfADeletedObjectAreReported }),
         ("testDeleteRulesReportTheirChanges", { $0.testDeleteRulesReportTheirChanges }),
+        ("testALinkOfTwoDeletedObjectsIsReportedOnce", { $0.testALinkOfTwoDeletedObjectsIsReportedOnce }),
+        ("testLinksThatWereNotStoredAreNotReported", { $0.testLinksThatWereNotStoredAreNotReported }),
+        ("testLinksThatAnotherContextHasChangedAreNotReportedAgain", { $0.testLinksThatAnotherContextHasChangedAreNotReportedAgain }),
+        ("testAnOrderContainsTheMembersOfOtherContexts", { $0.testAnOrderContainsTheMembersOfOtherContexts }),
+        ("testASymmetricLinkIsReportedForItsFirstEnd", { $0.testASymmetricLinkIsReportedForItsFirstEnd }),
+        ("testDerivedAttributesOfChangedObjectsAreReported", { $0.testDerivedAttributesOfChangedObjectsAreReported }),
         ("testDerivedAttributesOfOtherObjectsAreReported", { $0.testDerivedAttributesOfOtherObjectsAreReported }),
         ("testBatchRequestsReportTheirChanges", { $0.testBatchRequestsReportTheirChanges }),
         ("testABatchDeleteReportsLinksAndClearedReferences", { $0.testABatchDeleteReportsLinksAndClearedReferences }),
@@ -128,6 +134,116 @@ public final class TransactionObserverSpecification: ObjectSpecification {
     XCTAssertEqual(observer.takeLines().filter { $0.contains("shelves") || $0.contains("Shelf.books -") }, ["Book.shelves -1 +0"])
   }
 
+  func testALinkOfTwoDeletedObjectsIsReportedOnce() throws {
+    guard try makeStore().store is any ChangeReportingStore else { return }
+    for (source, member) in [("Leaf", "Node"), ("Stem", "Node"), ("Stem", "Leaf"), ("Node", "Leaf"), ("Node", "Node")] {
+      for relationship in ["related", "seq", "friends"] {
+        let open = try makeStore(RandomChanges.model)
+        let context = open.newContext()
+        let (first, second) = (try context.insert(source), try context.insert(member))
+        try first.setValue(relationship == "seq" ? [second] : Set([second]), forKey: relationship)
+        try context.save()
+        let observer = try observe(open)
+        context.delete(first)
+        context.delete(second)
+        try context.save()
+        let links = observer.takeLines().filter { $0.contains("-1 +0") }
+        XCTAssertEqual(links.count, 1, "\(relationship) of \(source) to \(member): \(links)")
+      }
+    }
+  }
+
+  func testLinksThatWereNotStoredAreNotReported() throws {
+    let open = try makeStore()
+    let context = open.newContext()
+    let book = try context.insert("Book", ["title": "One"])
+    let tag = try context.insert("Tag", ["name": "a"])
+    let shelf = try context.insert("Shelf", ["name": "s"])
+    try context.save()
+    let observer = try observe(open)
+    try book.setValue(Set([tag]), forKey: "tags")
+    try book.setValue([shelf], forKey: "shelves")
+    context.delete(book)
+    try context.save()
+    XCTAssertEqual(observer.takeLines(), ["delete Book", "will commit", "did commit"])
+  }
+
+  func testLinksThatAnotherContextHasChangedAreNotReportedAgain() throws {
+    let open = try makeStore()
+    let (context, other) = (open.newContext(), open.newContext())
+    for context in [context, other] { context.mergePolicy = .overwrite }
+    let book = try context.insert("Book", ["title": "One"])
+    let tags = try ["a", "b", "c"].map { try context.insert("Tag", ["name": $0]) }
+    let shelf = try context.insert("Shelf", ["name": "s", "books": [book]])
+    try book.setValue(Set([tags[0]]), forKey: "tags")
+    try context.save()
+    XCTAssertEqual([book.members("tags").count, shelf.list("books").count], [1, 1])
+    let (known, removed, added) = try (other.existingObject(with: book.objectID), tags[0].objectID, tags[1].objectID)
+    try known.setValue(Set([other.existingObject(with: added)]), forKey: "tags")
+    try known.setValue([ManagedObject](), forKey: "shelves")
+    try other.save()
+    let observer = try observe(open)
+    try book.setValue(Set(tags[1...2]), forKey: "tags")
+    try book.setValue([ManagedObject](), forKey: "shelves")
+    try context.save()
+    let lines = observer.takeLines()
+    XCTAssertEqual(lines.filter { !$0.hasPrefix("update") }, ["Book.tags -0 +1", "will commit", "did commit"])
+    try other.delete(other.existingObject(with: removed))
+    try other.save()
+    _ = observer.takeLines()
+    context.delete(tags[0])
+    context.delete(book)
+    try context.save()
+    XCTAssertEqual(observer.takeLines().filter { $0.contains("Book.tags") }, ["Book.tags -2 +0"])
+  }
+
+  func testAnOrderContainsTheMembersOfOtherContexts() throws {
+    let open = try makeStore()
+    guard open.store is any ChangeReportingStore else { return }
+    let (context, other) = (open.newContext(), open.newContext())
+    context.mergePolicy = .overwrite
+    let books = try (1...4).map { try context.insert("Book", ["title": "\($0)"]) }
+    let shelf = try context.insert("Shelf", ["name": "s", "books": Array(books[0...2])])
+    try context.save()
+    _ = shelf.list("books")
+    let stored = try other.existingObject(with: shelf.objectID)
+    try stored.setValue(Array(stored.list("books").dropFirst()) + [other.existingObject(with: books[3].objectID)], forKey: "books")
+    try other.save()
+    let observer = try observe(open)
+    try shelf.setValue([books[2], books[1], books[0]], forKey: "books")
+    try context.save()
+    let relationship = try open.relationship("Shelf", "books")
+    let members = try open.members(shelf.objectID, relationship.name).map { "\($0.key)" }.joined(separator: ", ")
+    XCTAssertEqual(observer.takeLines().first { $0.hasPrefix("order Shelf") }, "order Shelf.books \(members)")
+  }
+
+  func testASymmetricLinkIsReportedForItsFirstEnd() throws {
+    let open = try makeStore()
+    let observer = try observe(open)
+    let context = open.newContext()
+    let authors = try ["a", "b", "c"].map { try context.insert("Author", ["name": $0]) }
+    try context.save()
+    _ = observer.takeLines()
+    for source in authors.prefix(2).reversed() {
+      try source.setValue(Set([authors[2]]), forKey: "friends")
+      try context.save()
+      XCTAssertEqual(observer.takeLinks().map(\.objectID), [source.objectID])
+      try authors[2].setValue(Set<ManagedObject>(), forKey: "friends")
+      try context.save()
+      XCTAssertEqual(observer.takeLinks().map(\.objectID), [source.objectID])
+    }
+    for deleted in [2, 0] {
+      try authors[1].setValue(Set([authors[deleted]]), forKey: "friends")
+      try context.save()
+      _ = observer.takeLinks()
+      context.delete(authors[deleted])
+      try context.save()
+      let links = observer.takeLinks()
+      XCTAssertEqual(links.map(\.objectID), [authors[min(deleted, 1)].objectID])
+      XCTAssertEqual(links.first?.removed, [authors[max(deleted, 1)].objectID])
+    }
+  }
+
   func testDeleteRulesReportTheirChanges() throws {
     let open = try openStore(in: makeFolder(), Self.folders)
     let context = open.newContext()
@@ -153,6 +269,38 @@ public final class TransactionObserverSpecification: ObjectSpecification {
     XCTAssertEqual(observer.takeLines().filter { $0.hasPrefix("derived") }, ["derived Folder count"])
     _ = try context.execute(BatchDeleteRequest(fetchRequest: FetchRequest<ManagedObject>(entityName: "File")))
     XCTAssertEqual(observer.takeLines(), ["derived Folder count", "will commit", "did commit"])
+  }
+
+  /// Derived attributes are reported after the changes of the request, also of objects that it changes or inserts itself.
+  func testDerivedAttributesOfChangedObjectsAreReported() throws {
+    let open = try openStore(in: makeFolder(), Self.counts)
+    let context = open.newContext()
+    let folder = try context.insert("Folder", ["name": "a"])
+    try context.save()
+    let all = try observe(open, TransactionObserverOptions(includesOldValues: true, includesNewValues: true))
+    let counts = try observe(open, TransactionObserverOptions(propertyNames: ["count"], includesNewValues: true))
+    try folder.setValue("b", forKey: "name")
+    try context.insert("File", ["name": "f", "folder": folder])
+    try context.save()
+    let updates = all.takeRows().filter { $0.entityName == "Folder" }
+    XCTAssertEqual(updates.map(\.isDerived), [false, true])
+    XCTAssertEqual(updates.map(\.changedProperties), [["name"], ["count"]])
+    XCTAssertEqual(updates.last?.newValues?["count"] as? Int64, 1)
+    XCTAssertEqual(updates.last?.oldValues?["count"] as? Int64, 0)
+    XCTAssertEqual(counts.takeRows().filter { $0.entityName == "Folder" }.map { $0.newValues?["count"] as? Int64 }, [1])
+    try context.insert("File", ["name": "g", "folder": try context.insert("Folder", ["name": "c"])])
+    try context.save()
+    let inserted = all.takeRows().filter { $0.entityName == "Folder" }
+    XCTAssertEqual(inserted.map(\.isDerived), [false, true])
+    XCTAssertEqual(inserted.last?.newValues?["count"] as? Int64, 1)
+    guard open.store is any ChangeReportingStore else { return }
+    try context.insert("File", ["name": "h", "folder": folder])
+    try context.save()
+    let others = all.takeRows().filter { $0.entityName == "Folder" }
+    XCTAssertEqual(others.map { $0.oldValues?["count"] as? Int64 }, [1])
+    XCTAssertEqual(others.map { $0.newValues?["count"] as? Int64 }, [2])
+    _ = try context.execute(BatchDeleteRequest(entityName: "File"))
+    XCTAssertEqual(Set(all.takeRows().filter { $0.entityName == "Folder" }.map { $0.newValues?["count"] as? Int64 }), [0])
   }
 
   // MARK: Batch requests
@@ -423,6 +571,7 @@ private final class RecordingObserver: TransactionObserver {
   private struct State {
     var lines: [String] = []
     var rows: [ChangedRow] = []
+    var links: [ChangedLinks] = []
     var rejects = false
     var lastTransaction: ObservedTransaction?
   }
@@ -452,6 +601,14 @@ private final class RecordingObserver: TransactionObserver {
     }
   }
 
+  /// Returns the changes of links since the last call.
+  func takeLinks() -> [ChangedLinks] {
+    state.withLock { state in
+      defer { state.links = [] }
+      return state.links
+    }
+  }
+
   private func record(_ line: String, _ row: ChangedRow? = nil) {
     state.withLock { state in
       state.lines.append(line)
@@ -466,6 +623,7 @@ private final class RecordingObserver: TransactionObserver {
       record("\(row.isDerived ? "derived" : "update") \(row.entityName) \(row.changedProperties.joined(separator: ", "))", row)
     case .delete(let row): record("delete \(row.entityName)", row)
     case .links(let links):
+      state.withLock { $0.links.append(links) }
       record("\(links.objectID.entityName).\(links.relationshipName) -\(links.removed.count) +\(links.added.count)")
     case .order(let order):
       record("order \(order.objectID.entityName).\(order.relationshipName) \(order.members.map { "\($0.key)" }.joined(separator: ", "))")
