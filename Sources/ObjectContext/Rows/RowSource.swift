@@ -323,6 +323,19 @@ package final class RowSource {
     try StoreError.inTask { try coordinator.performTransaction(body) }
   }
 
+  /// Throws if the current thread is inside a call of a transaction observer.
+  func checkNotObserving(_ operation: StoreOperation) throws { try coordinator.checkNotObserving(operation) }
+
+  /// Runs saves to several stores in one transaction for each of them; see ``PersistentStoreCoordinator/performTogether(in:committed:_:)``.
+  func performTogether(
+    in stores: [PersistentStore], committed: (PersistentStore) -> Void, _ body: () throws -> Void
+  ) throws -> Bool {
+    if parent != nil || transactionDepth > 0 { return false }
+    transactionDepth += 1
+    defer { transactionDepth -= 1 }
+    return try StoreError.inTask { try coordinator.performTogether(in: stores, committed: committed, body) }
+  }
+
   /// Returns a writer for large values of the store that an object is in or will be saved to.
   func makeExternalDataWriter(for objectID: ManagedObjectID, of entity: CompiledEntity) throws -> ExternalDataWriter {
     let store =

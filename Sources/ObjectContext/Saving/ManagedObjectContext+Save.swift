@@ -14,6 +14,7 @@ extension ManagedObjectContext {
   ///   ``StoreError/Code/mergeConflict`` or ``StoreError/Code/constraintConflict`` (all conflicts, with the values of both sides),
   ///   ``StoreError/Code/cancelled`` and others.
   public func save() throws {
+    try rowSource.checkNotObserving(.save)
     mergeWaitingChanges()
     try deferredErrors.settle()
     try deferredErrors.checkPolicy()
@@ -167,6 +168,7 @@ extension ManagedObjectContext {
   ///   or the context is nested in another one.
   public func performTransaction<Result>(_ body: () throws -> Result) throws -> Result {
     if rowSource.parent != nil { throw StoreError(.transactionOfNestedContext, operation: .transaction) }
+    try rowSource.checkNotObserving(.transaction)
     var result: Result?
     do {
       // Imports cannot be undone, so that undo does not retain what they insert.

@@ -12,6 +12,8 @@ final class SaveSession {
   private var parts: [SavedPart] = []
   /// New objects, and the stored objects into which they were merged.
   private var merged: [ObjectReference: ObjectReference] = [:]
+  /// Changes that were made while the stores wrote.
+  private var edits: SaveEdits?
   /// Objects that a merge policy has changed.
   private var mergedObjects: [ManagedObject] = []
   /// The maximum number of attempts to save to one store while others change its rows.
@@ -34,7 +36,7 @@ final class SaveSession {
       try context.unrecorded {
         try context.obtainIDs(for: work.inserted)
         try checkRows(of: work)
-        try execute(try makeRequests(work))
+        try executeKeepingEdits(try makeRequests(work))
       }
     } catch {
       // Parts that some stores have committed are saved; the next save must not write them again.
@@ -51,13 +53,41 @@ final class SaveSession {
 
   // MARK: Storing
 
+  /// Executes the requests. Changes that the application makes to objects meanwhile, in calls of transaction observers, are not saved.
+  private func executeKeepingEdits(_ requests: [(PersistentStore, SaveChangesRequest)]) throws {
+    let earlier = context.unitOfWork.takePending()
+    defer { context.unitOfWork.restorePending(earlier) }
+    do { try execute(requests) } catch {
+      context.unitOfWork.restorePending(context.unitOfWork.takePending())
+      throw error
+    }
+    if context.unitOfWork.hasPendingChanges, !parts.contains(where: { $0.conflicts != nil }) {
+      edits = SaveEdits(context.unitOfWork.takePending(), during: work)
+    }
+  }
+
   private func execute(_ requests: [(PersistentStore, SaveChangesRequest)]) throws {
     let cancellation = context.rowSource.cancellation
     defer { context.rowSource.cancellation = cancellation }
+    if requests.count > 1, try executeTogether(requests) { return }
     for (store, request) in requests {
       parts.append(try save(request, to: store))
       // After the first commit the save cannot be canceled, so that the other stores receive their parts.
       context.rowSource.cancellation = nil
+    }
+  }
+
+  /// Saves to several stores such that the transaction observers of all of them can reject the save before the first commit.
+  ///
+  /// - Returns: False if nothing was saved, because this is not possible or not needed.
+  private func executeTogether(_ requests: [(PersistentStore, SaveChangesRequest)]) throws -> Bool {
+    var saved: [SavedPart] = []
+    let stores = requests.map(\.0)
+    return try context.rowSource.performTogether(in: stores) { store in
+      // Stores that were committed before another one fails are saved.
+      parts += saved.filter { $0.store === store }
+    } _: {
+      for (store, request) in requests { saved.append(try save(request, to: store)) }
     }
   }
 
@@ -86,7 +116,8 @@ final class SaveSession {
 
   /// Updates the objects after the stores have committed, and sends notifications.
   private func finish(isWhole: Bool) {
-    notifyObservers(of: context.unrecorded { applyResults(isWhole: isWhole) })
+    notifyObservers(of: context.unrecorded { applyResults(isWhole: isWhole && edits == nil) })
+    edits?.restore(in: context)
   }
 
   /// Updates the objects with the rows that were saved.

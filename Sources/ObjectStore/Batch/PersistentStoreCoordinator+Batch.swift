@@ -21,7 +21,7 @@ extension PersistentStoreCoordinator {
     var result = BatchResult(.update, request.resultType)
     var changes: [ChangeSet] = []
     defer { done(result, changes) }
-    for store in stores {
+    try forEach(stores, &result, &changes) { store, result, changes in
       try execute(
         .batchUpdate(request), operation, in: store, scope: scope(store), publishes: request.publishesChanges,
         merges: request.mergesChanges, &result, &changes)
@@ -48,10 +48,23 @@ extension PersistentStoreCoordinator {
     var result = BatchResult(.deletion, request.resultType)
     var changes: [ChangeSet] = []
     defer { done(result, changes) }
-    for store in stores {
+    try forEach(stores, &result, &changes) { store, result, changes in
       try execute(
         .batchDelete(request), .deletion, in: store, scope: scope(store), publishes: request.publishesChanges,
         merges: request.mergesChanges, &result, &changes)
+    }
+  }
+
+  /// Runs a batch request in each store, together if possible: see ``performTogether(in:committed:_:)``.
+  private func forEach(
+    _ stores: [PersistentStore], _ result: inout BatchResult, _ changes: inout [ChangeSet],
+    _ body: (PersistentStore, inout BatchResult, inout [ChangeSet]) throws -> Void
+  ) throws {
+    var together = (result: result, changes: changes)
+    if try performTogether(in: stores, { for store in stores { try body(store, &together.result, &together.changes) } }) {
+      (result, changes) = together
+    } else {
+      for store in stores { try body(store, &result, &changes) }
     }
   }
 
@@ -94,6 +107,7 @@ extension PersistentStoreCoordinator {
     _ request: PersistentStoreRequest, _ operation: PublishedChanges.Operation, in store: PersistentStore, scope: RequestScope,
     publishes: Bool, merges: Bool, _ result: inout BatchResult, _ changes: inout [ChangeSet]
   ) throws {
+    try checkNotObserving(.batchRequest)
     store.saving.lock()
     defer { store.saving.unlock() }
     try scope.cancellation?.check(.batchRequest)

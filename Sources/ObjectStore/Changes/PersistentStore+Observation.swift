@@ -40,6 +40,7 @@ extension PersistentStore {
   /// Executes a batch request. The consumers in the scope receive its changes. If the store does not report its changes itself, the
   /// consumers and the observers see the changes after the store has written them, in its transaction.
   func executeObserved(batch request: PersistentStoreRequest, in scope: RequestScope) throws -> BatchChanges {
+    try reportedObservers?.checkNotCalling(.batchRequest)
     func execute(_ scope: RequestScope) throws -> BatchChanges {
       guard case .batch(let changes) = try incrementalStore.execute(request, in: scope) else {
         throw StoreError(.resultTypeMismatch, operation: .batchRequest)
@@ -101,6 +102,13 @@ extension PersistentStore {
         try observation.willCommit()
       }
     }
+  }
+
+  /// Asks the observers of the running transaction whether it can be committed. Does nothing if it is nested in another one.
+  func askObserversOfTransaction() throws {
+    if uncommitted.withLock({ $0.depth }) != 1 { return }
+    if let store = incrementalStore as? any ChangeReportingStore { return try store.askObserversOfTransaction() }
+    try uncommitted.withLock { $0.observation }?.willCommit()
   }
 
   private func completing<Result>(_ observation: TransactionObservation, _ body: () throws -> Result) throws -> Result {
@@ -187,17 +195,12 @@ extension PersistentStore {
     for row in request.inserted { written[row.reference] = row }
     for update in request.updated { written[update.row.reference] = update.row }
     for row in outcome.refreshed {
-      let derived = model.entities[row.entityNumber].derivedSlots
+      let entity = model.entities[row.entityNumber]
       guard let old = written[row.reference] ?? cache.row(row.reference).flatMap({ $0.version == row.version ? $0 : nil }) else {
-        try changes.update(row.reference, derived, old: nil, new: row, isDerived: true)
+        try changes.update(row.reference, entity.derivedSlots, old: nil, new: row, isDerived: true)
         continue
       }
-      let slots = SlotMask(
-        slots: derived.slots(below: row.slotCount).filter { slot in
-          let kind = model.entities[row.entityNumber].kinds[slot]
-          guard let new = try? row.slot(slot, kind: kind), let former = try? old.slot(slot, kind: kind) else { return true }
-          return !DerivedValue.isSame(former, new)
-        })
+      let slots = row.derivedSlots(differingFrom: old, of: entity)
       if !slots.isEmpty { try changes.update(row.reference, slots, old: old, new: row, isDerived: true) }
     }
     for reference in outcome.outdated {

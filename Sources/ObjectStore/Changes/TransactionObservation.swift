@@ -1,3 +1,4 @@
+import Foundation
 package import ObjectModel
 import Synchronization
 
@@ -10,10 +11,14 @@ package final class TransactionObservers: Sendable {
     let needs: ChangeNeeds
   }
   private let isUsed = Atomic<Bool>(false)
+  /// The running transactions, by number, with the threads that call observers.
+  private let running = Mutex<[UInt64: TransactionObservation.Caller]>([:])
   private let registrations = Mutex<[Registration]>([])
   private static let lastTransaction = Atomic<UInt64>(0)
 
   package init() {}
+
+  var isEmpty: Bool { !isUsed.load(ordering: .acquiring) }
 
   func add(_ observer: any TransactionObserver, _ options: TransactionObserverOptions, model: CompiledModel) {
     let registration = Registration(observer: observer, options: options, model: model, needs: options.needs(in: model))
@@ -43,7 +48,20 @@ package final class TransactionObservers: Sendable {
     let transaction = ObservedTransaction(
       id: Self.lastTransaction.add(1, ordering: .relaxed).newValue, storeIdentifier: storeIdentifier,
       origin: TransactionOrigin(.save))
-    return TransactionObservation(of: transaction, by: registrations, model: model)
+    let observation = TransactionObservation(of: transaction, by: registrations, model: model, observers: self)
+    running.withLock { $0[transaction.id] = observation.caller }
+    return observation
+  }
+
+  fileprivate func end(_ transaction: ObservedTransaction) { running.withLock { _ = $0.removeValue(forKey: transaction.id) } }
+
+  /// Throws if the current thread is inside a call of an observer, in which it cannot write to the stores.
+  package func checkNotCalling(_ operation: StoreOperation) throws(StoreError) {
+    guard isUsed.load(ordering: .acquiring) || !running.withLock(\.isEmpty) else { return }
+    let thread = UInt(pthread_self())
+    if running.withLock({ $0.values.contains { $0.thread.load(ordering: .relaxed) == thread } }) {
+      throw StoreError(.writeInObserver, operation: operation)
+    }
   }
 }
 
@@ -61,8 +79,17 @@ package final class TransactionObservation: ChangeConsumer, @unchecked Sendable 
     /// Whether the observer has seen the transaction.
     var isInvolved = false
   }
+  /// The thread that is calling an observer.
+  final class Caller: Sendable {
+    /// The thread, or 0 if no call is running.
+    let thread = Atomic<UInt>(0)
+  }
   private var transaction: ObservedTransaction
   private var observers: [Observer]
+  private let registry: TransactionObservers
+  fileprivate let caller = Caller()
+  /// Whether the observers have accepted the transaction in its present state.
+  private var isAccepted = false
   package let needs: ChangeNeeds
   /// The model of the changes that can be reported.
   package let model: CompiledModel
@@ -73,8 +100,9 @@ package final class TransactionObservation: ChangeConsumer, @unchecked Sendable 
     fileprivate init(_ counts: [Int]) { self.counts = counts }
   }
 
-  init(of transaction: ObservedTransaction, by registrations: [TransactionObservers.Registration], model: CompiledModel) {
+  init(of transaction: ObservedTransaction, by registrations: [TransactionObservers.Registration], model: CompiledModel, observers registry: TransactionObservers) {
     self.transaction = transaction
+    self.registry = registry
     self.model = model
     observers = registrations.map { registration in
       let needs = registration.model === model ? registration.needs : registration.options.needs(in: model)
@@ -89,12 +117,20 @@ package final class TransactionObservation: ChangeConsumer, @unchecked Sendable 
   package func begin(_ origin: TransactionOrigin) { transaction.origin = origin }
 
   package func receive(_ change: RowChange) {
+    isAccepted = false
     for index in observers.indices {
       guard let change = observers[index].limited(change, model) else { continue }
       observers[index].count += 1
       observers[index].isInvolved = true
-      observers[index].observer.didChange(change, in: transaction)
+      call { observers[index].observer.didChange(change, in: transaction) }
     }
+  }
+
+  /// Calls an observer, which must not write to the stores.
+  @inline(__always) private func call<Result>(_ body: () throws -> Result) rethrows -> Result {
+    caller.thread.store(UInt(pthread_self()), ordering: .relaxed)
+    defer { caller.thread.store(0, ordering: .relaxed) }
+    return try body()
   }
 
   // MARK: Completion
@@ -104,21 +140,27 @@ package final class TransactionObservation: ChangeConsumer, @unchecked Sendable 
   /// Reports that everything after a mark was rolled back.
   package func undo(to mark: Mark) {
     for (index, count) in mark.counts.enumerated() where observers[index].count > count {
+      isAccepted = false
       observers[index].count = count
-      observers[index].observer.didUndoChanges(in: transaction, keeping: count)
+      call { observers[index].observer.didUndoChanges(in: transaction, keeping: count) }
     }
   }
 
+  /// Asks the observers whether the transaction can be committed. Does nothing if they have been asked since the last change.
   package func willCommit() throws {
-    for observer in observers where observer.isInvolved { try observer.observer.willCommit(transaction) }
+    if isAccepted { return }
+    for observer in observers where observer.isInvolved { try call { try observer.observer.willCommit(transaction) } }
+    isAccepted = true
   }
 
   package func didCommit() {
-    for observer in observers where observer.isInvolved { observer.observer.didCommit(transaction) }
+    for observer in observers where observer.isInvolved { call { observer.observer.didCommit(transaction) } }
+    registry.end(transaction)
   }
 
   package func didRollBack() {
-    for observer in observers where observer.isInvolved { observer.observer.didRollback(transaction) }
+    for observer in observers where observer.isInvolved { call { observer.observer.didRollback(transaction) } }
+    registry.end(transaction)
   }
 }
 
@@ -160,4 +202,6 @@ extension TransactionObservation.Observer {
 package protocol ChangeReportingStore: IncrementalStore {
   /// Sets the observers of the store's transactions. Called once, before the store is opened.
   func setTransactionObservers(_ observers: TransactionObservers)
+  /// Asks the observers of the current transaction whether it can be committed. Its commit does not ask them again.
+  func askObserversOfTransaction() throws
 }

@@ -219,8 +219,10 @@ public final class PersistentStoreCoordinator: Sendable {
 
   /// Closes a store and removes it. Existing objects of the store can no longer read from it.
   ///
-  /// - Throws: ``StoreError`` if an operation of the cleanup fails. The store is closed nevertheless.
+  /// - Throws: ``StoreError`` if an operation of the cleanup fails. The store is closed nevertheless, unless a ``TransactionObserver`` makes
+  ///   the call while it is called itself.
   public func remove(_ store: PersistentStore) throws {
+    try checkNotObserving(.close)
     state.withLock { $0.stores.removeAll { $0 === store } }
     version.add(1, ordering: .releasing)
     store.cache.removeAll()
@@ -285,6 +287,9 @@ extension StoreError {
 }
 
 extension PersistentStoreCoordinator {
+  /// Throws if the current thread is inside a call of a transaction observer of this coordinator.
+  package func checkNotObserving(_ operation: StoreOperation) throws(StoreError) { try transactionObservers.checkNotCalling(operation) }
+
   /// Throws if no store is open.
   package func checkOpen(_ operation: StoreOperation) throws(StoreError) {
     if persistentStores.isEmpty { throw .noOpenStore(operation) }

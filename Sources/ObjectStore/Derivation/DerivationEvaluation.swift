@@ -179,6 +179,20 @@ package enum DerivedValue {
   }
 }
 
+extension RowImage {
+  /// Returns the slots of derived attributes whose values differ from those of another row of the object.
+  package func derivedSlots(differingFrom other: RowImage, of entity: CompiledEntity) -> SlotMask {
+    let slots = entity.derivedSlots.slots(below: entity.slots.count)
+    return SlotMask(
+      slots: slots.filter { index in
+        let kind = entity.kinds[index]
+        // An unreadable value counts as different.
+        guard let value = try? slot(index, kind: kind), let former = try? other.slot(index, kind: kind) else { return true }
+        return !DerivedValue.isSame(former, value)
+      })
+  }
+}
+
 extension CompiledDerivation {
   /// The aggregate function of the operation, or nil if it is not an aggregate.
   package var statistic: ResolvedAggregate.Function? {

@@ -90,6 +90,7 @@ extension PersistentStoreCoordinator {
     if store.isReadOnly {
       throw StoreError(.readOnlyStore, operation: .save, path: store.url?.path)
     }
+    try checkNotObserving(.save)
     let request = store.incrementalStore.acceptsExternalData ? request : try request.withBytesInRows(store.model)
     store.saving.lock()
     defer { store.saving.unlock() }
@@ -114,11 +115,44 @@ extension PersistentStoreCoordinator {
   /// Runs saves and fetches in one transaction for each open store.
   package func performTransaction(_ body: () throws -> Void) throws {
     try checkOpen(.transaction)
-    try performTransaction(of: persistentStores[...], body)
+    try checkNotObserving(.transaction)
+    try performTransaction(of: persistentStores, body)
   }
 
-  private func performTransaction(of stores: ArraySlice<PersistentStore>, _ body: () throws -> Void) throws {
-    guard let store = stores.first else { return try body() }
-    try store.performTransaction { try performTransaction(of: stores.dropFirst(), body) }
+  /// Runs requests to several stores in one transaction for each of them, if there are transaction observers: those of all stores can then
+  /// reject the requests before the first commit.
+  ///
+  /// - Parameter committed: Called after the commit of each store, in reverse order.
+  /// - Returns: False if the body was not run: there is one store, there are no observers, or a store does not support transactions.
+  package func performTogether(
+    in stores: [PersistentStore], committed: (PersistentStore) -> Void = { _ in }, _ body: () throws -> Void
+  ) throws -> Bool {
+    if stores.count < 2 || transactionObservers.isEmpty { return false }
+    try checkNotObserving(.transaction)
+    var hasBegun = false
+    do {
+      try performTransaction(of: stores, committed: committed) {
+        hasBegun = true
+        try body()
+      }
+      return true
+    } catch let error as StoreError where !hasBegun && error.code == .invalidRequest {
+      return false
+    }
+  }
+
+  private func performTransaction(
+    of stores: [PersistentStore], committed: (PersistentStore) -> Void = { _ in }, _ body: () throws -> Void
+  ) throws {
+    func perform(_ rest: ArraySlice<PersistentStore>) throws {
+      guard let store = rest.first else {
+        try body()
+        if stores.count > 1 { for store in stores { try store.askObserversOfTransaction() } }
+        return
+      }
+      try store.performTransaction { try perform(rest.dropFirst()) }
+      committed(store)
+    }
+    try perform(stores[...])
   }
 }

@@ -57,11 +57,7 @@ extension InMemoryRows {
     for update in request.updated { written[update.row.reference] = update.row }
     for row in outcome.refreshed {
       guard let old = written[row.reference] ?? before.row(of: row.reference) else { continue }
-      var slots = SlotMask()
-      for slot in model.entities[row.entityNumber].slots where slot.isDerived {
-        let (new, former) = (try row.slot(slot.index, kind: slot.kind), try? old.slot(slot.index, kind: slot.kind))
-        if former.map({ !DerivedValue.isSame($0, new) }) ?? true { slots.insert(slot.index) }
-      }
+      let slots = row.derivedSlots(differingFrom: old, of: model.entities[row.entityNumber])
       if !slots.isEmpty { try changes.update(row.reference, slots, old: old, new: row, isDerived: true) }
     }
   }

@@ -279,6 +279,7 @@ public final class InMemoryStore: IncrementalStore {
 
   /// Changes a copy of the rows and commits it if the closure succeeds. Inside a transaction, the copy becomes part of it.
   private func changeRows(_ change: (inout InMemoryRows, TransactionObservation?) throws -> Void) throws {
+    try state.withLock(\.observers)?.checkNotCalling(.transaction)
     if let transaction = transactions.current {
       let mark = transaction.observation?.mark()
       do {
@@ -311,6 +312,8 @@ public final class InMemoryStore: IncrementalStore {
 
 extension InMemoryStore: ChangeReportingStore {
   package func setTransactionObservers(_ observers: TransactionObservers) { state.withLock { $0.observers = observers } }
+
+  package func askObserversOfTransaction() throws { try transactions.current?.observation?.willCommit() }
 }
 
 /// A version of the rows, kept for readers.

@@ -19,6 +19,13 @@ extension StoreError.Reason {
     Self(.invalidRequest, "No entity of the model has a property “\(name)”.", property: name)
   }
 
+  package static var writeInObserver: Self {
+    Self(
+      .invalidRequest,
+      "A transaction observer must not write to the stores of its coordinator, or close them, while it is called. Return first, and write in a task or on a queue."
+    )
+  }
+
   package static func unknownConfiguration(_ name: String?) -> Self {
     Self(.invalidRequest, "The model has no configuration “\(name ?? "")”.")
   }

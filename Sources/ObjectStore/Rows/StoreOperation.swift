@@ -25,6 +25,7 @@ extension StoreOperation {
   public static let open: Self = "open"
   /// The operation “create”.
   public static let create: Self = "create"
+  package static let close: Self = "close"
   package static let unlock: Self = "unlock"
   package static let readKeyFile: Self = "read the key file"
   package static let writeKeyFile: Self = "write the key file"

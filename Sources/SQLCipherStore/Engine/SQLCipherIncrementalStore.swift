@@ -105,6 +105,7 @@ public final class SQLCipherIncrementalStore: IncrementalStore {
 
   func writableEngine(_ operation: StoreOperation) throws -> StoreEngine {
     let engine = try engine(operation)
+    try observers?.checkNotCalling(operation)
     if configuration.description.isReadOnly {
       throw StoreError(.readOnlyStore, operation: operation, path: path)
     }
@@ -161,6 +162,7 @@ public final class SQLCipherIncrementalStore: IncrementalStore {
   /// - Throws: ``StoreError`` if the key counters cannot be written.
   public func obtainPermanentIDs(for objectIDs: [ManagedObjectID], in scope: RequestScope) throws -> [ManagedObjectID] {
     let engine = try engine(.obtainPermanentIDs)
+    try observers?.checkNotCalling(.obtainPermanentIDs)
     return try StoreError.mapping {
       // Objects of an entity are usually contiguous.
       var (entity, table): (UInt32?, Int) = (nil, 0)
@@ -191,6 +193,7 @@ public final class SQLCipherIncrementalStore: IncrementalStore {
   /// - Throws: ``StoreError`` if the metadata cannot be written.
   public func setUserMetadata(_ metadata: [String: String]) throws {
     let engine = try engine(.setMetadata)
+    try observers?.checkNotCalling(.setMetadata)
     if configuration.description.isReadOnly {
       throw StoreError(.readOnlyStore, operation: .setMetadata, path: path)
     }
@@ -202,6 +205,7 @@ public final class SQLCipherIncrementalStore: IncrementalStore {
   /// - Throws: Any error of the body; ``StoreError`` if the transaction cannot be begun or committed.
   public func performTransaction(_ body: () throws -> Void) throws {
     let engine = try engine(.transaction)
+    try observers?.checkNotCalling(.transaction)
     try StoreError.mapping { try engine.transaction(body) }
   }
 
@@ -251,4 +255,6 @@ public final class SQLCipherIncrementalStore: IncrementalStore {
 
 extension SQLCipherIncrementalStore: ChangeReportingStore {
   package func setTransactionObservers(_ observers: TransactionObservers) { state.withLock { $0.observers = observers } }
+
+  package func askObserversOfTransaction() throws { try state.withLock(\.engine)?.askObserversOfTransaction() }
 }

@@ -177,6 +177,9 @@ final class StoreEngine: Sendable {
     try write(.init(spansRequests: true)) { transaction in try scopedTransaction.run(transaction, body) }
   }
 
+  /// Asks the observers of the transaction whose body the caller is running in whether it can be committed.
+  func askObserversOfTransaction() throws { try scopedTransaction.current?.observation?.willCommit() }
+
   /// Runs `body` with its requests nested in a transaction that the caller began and will end.
   func join<Result>(_ transaction: WriteTransaction, _ body: () throws -> Result) rethrows -> Result {
     let joined = WriteTransaction.joining(transaction)

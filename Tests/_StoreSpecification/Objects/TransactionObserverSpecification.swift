@@ -3,7 +3,6 @@ import ObjectContext
 import ObjectModel
 import ObjectQuery
 import ObjectStore
-import Synchronization
 import XCTest
 
 /// Observers of transactions: the changes that they see, and what a rejection does.
@@ -30,6 +29,9 @@ public final class TransactionObserverSpecification: ObjectSpecification {
         ("testATransactionOverSeveralRequestsIsOneTransaction", { $0.testATransactionOverSeveralRequestsIsOneTransaction }),
         ("testTheChangesOfAFailedPartAreUndone", { $0.testTheChangesOfAFailedPartAreUndone }),
         ("testARejectedTransactionIsRolledBackAsAWhole", { $0.testARejectedTransactionIsRolledBackAsAWhole }),
+        ("testARejectionInOneOfSeveralStoresRollsAllBack", { $0.testARejectionInOneOfSeveralStoresRollsAllBack }),
+        ("testWritingInACallbackIsAnError", { $0.testWritingInACallbackIsAnError }),
+        ("testChangesOfObjectsInACallbackRemainUnsaved", { $0.testChangesOfObjectsInACallbackRemainUnsaved }),
         ("testAFailedSaveIsReportedAsRolledBack", { $0.testAFailedSaveIsReportedAsRolledBack }),
         ("testOptionsRestrictTheReportedChanges", { $0.testOptionsRestrictTheReportedChanges }),
         ("testTransactionsWithoutAWantedChangeAreNotReported", { $0.testTransactionsWithoutAWantedChangeAreNotReported }),
@@ -134,116 +136,6 @@ public final class TransactionObserverSpecification: ObjectSpecification {
     XCTAssertEqual(observer.takeLines().filter { $0.contains("shelves") || $0.contains("Shelf.books -") }, ["Book.shelves -1 +0"])
   }
 
-  func testALinkOfTwoDeletedObjectsIsReportedOnce() throws {
-    guard try makeStore().store is any ChangeReportingStore else { return }
-    for (source, member) in [("Leaf", "Node"), ("Stem", "Node"), ("Stem", "Leaf"), ("Node", "Leaf"), ("Node", "Node")] {
-      for relationship in ["related", "seq", "friends"] {
-        let open = try makeStore(RandomChanges.model)
-        let context = open.newContext()
-        let (first, second) = (try context.insert(source), try context.insert(member))
-        try first.setValue(relationship == "seq" ? [second] : Set([second]), forKey: relationship)
-        try context.save()
-        let observer = try observe(open)
-        context.delete(first)
-        context.delete(second)
-        try context.save()
-        let links = observer.takeLines().filter { $0.contains("-1 +0") }
-        XCTAssertEqual(links.count, 1, "\(relationship) of \(source) to \(member): \(links)")
-      }
-    }
-  }
-
-  func testLinksThatWereNotStoredAreNotReported() throws {
-    let open = try makeStore()
-    let context = open.newContext()
-    let book = try context.insert("Book", ["title": "One"])
-    let tag = try context.insert("Tag", ["name": "a"])
-    let shelf = try context.insert("Shelf", ["name": "s"])
-    try context.save()
-    let observer = try observe(open)
-    try book.setValue(Set([tag]), forKey: "tags")
-    try book.setValue([shelf], forKey: "shelves")
-    context.delete(book)
-    try context.save()
-    XCTAssertEqual(observer.takeLines(), ["delete Book", "will commit", "did commit"])
-  }
-
-  func testLinksThatAnotherContextHasChangedAreNotReportedAgain() throws {
-    let open = try makeStore()
-    let (context, other) = (open.newContext(), open.newContext())
-    for context in [context, other] { context.mergePolicy = .overwrite }
-    let book = try context.insert("Book", ["title": "One"])
-    let tags = try ["a", "b", "c"].map { try context.insert("Tag", ["name": $0]) }
-    let shelf = try context.insert("Shelf", ["name": "s", "books": [book]])
-    try book.setValue(Set([tags[0]]), forKey: "tags")
-    try context.save()
-    XCTAssertEqual([book.members("tags").count, shelf.list("books").count], [1, 1])
-    let (known, removed, added) = try (other.existingObject(with: book.objectID), tags[0].objectID, tags[1].objectID)
-    try known.setValue(Set([other.existingObject(with: added)]), forKey: "tags")
-    try known.setValue([ManagedObject](), forKey: "shelves")
-    try other.save()
-    let observer = try observe(open)
-    try book.setValue(Set(tags[1...2]), forKey: "tags")
-    try book.setValue([ManagedObject](), forKey: "shelves")
-    try context.save()
-    let lines = observer.takeLines()
-    XCTAssertEqual(lines.filter { !$0.hasPrefix("update") }, ["Book.tags -0 +1", "will commit", "did commit"])
-    try other.delete(other.existingObject(with: removed))
-    try other.save()
-    _ = observer.takeLines()
-    context.delete(tags[0])
-    context.delete(book)
-    try context.save()
-    XCTAssertEqual(observer.takeLines().filter { $0.contains("Book.tags") }, ["Book.tags -2 +0"])
-  }
-
-  func testAnOrderContainsTheMembersOfOtherContexts() throws {
-    let open = try makeStore()
-    guard open.store is any ChangeReportingStore else { return }
-    let (context, other) = (open.newContext(), open.newContext())
-    context.mergePolicy = .overwrite
-    let books = try (1...4).map { try context.insert("Book", ["title": "\($0)"]) }
-    let shelf = try context.insert("Shelf", ["name": "s", "books": Array(books[0...2])])
-    try context.save()
-    _ = shelf.list("books")
-    let stored = try other.existingObject(with: shelf.objectID)
-    try stored.setValue(Array(stored.list("books").dropFirst()) + [other.existingObject(with: books[3].objectID)], forKey: "books")
-    try other.save()
-    let observer = try observe(open)
-    try shelf.setValue([books[2], books[1], books[0]], forKey: "books")
-    try context.save()
-    let relationship = try open.relationship("Shelf", "books")
-    let members = try open.members(shelf.objectID, relationship.name).map { "\($0.key)" }.joined(separator: ", ")
-    XCTAssertEqual(observer.takeLines().first { $0.hasPrefix("order Shelf") }, "order Shelf.books \(members)")
-  }
-
-  func testASymmetricLinkIsReportedForItsFirstEnd() throws {
-    let open = try makeStore()
-    let observer = try observe(open)
-    let context = open.newContext()
-    let authors = try ["a", "b", "c"].map { try context.insert("Author", ["name": $0]) }
-    try context.save()
-    _ = observer.takeLines()
-    for source in authors.prefix(2).reversed() {
-      try source.setValue(Set([authors[2]]), forKey: "friends")
-      try context.save()
-      XCTAssertEqual(observer.takeLinks().map(\.objectID), [source.objectID])
-      try authors[2].setValue(Set<ManagedObject>(), forKey: "friends")
-      try context.save()
-      XCTAssertEqual(observer.takeLinks().map(\.objectID), [source.objectID])
-    }
-    for deleted in [2, 0] {
-      try authors[1].setValue(Set([authors[deleted]]), forKey: "friends")
-      try context.save()
-      _ = observer.takeLinks()
-      context.delete(authors[deleted])
-      try context.save()
-      let links = observer.takeLinks()
-      XCTAssertEqual(links.map(\.objectID), [authors[min(deleted, 1)].objectID])
-      XCTAssertEqual(links.first?.removed, [authors[max(deleted, 1)].objectID])
-    }
-  }
-
   func testDeleteRulesReportTheirChanges() throws {
     let open = try openStore(in: makeFolder(), Self.folders)
     let context = open.newContext()
@@ -339,116 +231,6 @@ public final class TransactionObserverSpecification: ObjectSpecification {
     XCTAssertEqual(observer.takeLines(), ["Book.tags -2 +0", "delete Book", "will commit", "did commit"])
   }
 
-  // MARK: Rejection
-
-  func testARejectedSaveIsRolledBackWithTheErrorOfTheObserver() throws {
-    let open = try makeStore()
-    let observer = try observe(open)
-    let context = open.newContext()
-    let book = try context.insert("Book", ["title": "One"])
-    observer.rejects = true
-    XCTAssertThrowsError(try context.save()) { XCTAssertEqual($0 as? RecordingObserver.Rejection, .init()) }
-    XCTAssertEqual(observer.takeLines(), ["insert Book", "will commit", "did roll back"])
-    XCTAssertEqual(try open.newContext().all("Book").count, 0)
-    XCTAssertTrue(context.hasChanges)
-    observer.rejects = false
-    try context.save()
-    XCTAssertEqual(try open.newContext().all("Book").map(\.objectID), [book.objectID])
-  }
-
-  func testARejectedBatchRequestIsRolledBack() throws {
-    let open = try makeStore()
-    let context = open.newContext()
-    try context.insert("Chapter", ["title": "a", "pages": 1])
-    try context.save()
-    let observer = try observe(open)
-    observer.rejects = true
-    let requests: [(ManagedObjectContext) throws -> Void] = [
-      { _ = try $0.execute(BatchInsertRequest(entityName: "Chapter", objects: [["title": "b"]])) },
-      { _ = try $0.execute(BatchUpdateRequest(entityName: "Chapter", propertiesToUpdate: ["pages": 2])) },
-      { _ = try $0.execute(BatchDeleteRequest(fetchRequest: FetchRequest<ManagedObject>(entityName: "Chapter"))) },
-    ]
-    for request in requests {
-      XCTAssertThrowsError(try request(context))
-      XCTAssertEqual(try open.newContext().all("Chapter").map { $0.integer("pages") }, [1])
-    }
-  }
-
-  // MARK: Transactions over several requests
-
-  func testATransactionOverSeveralRequestsIsOneTransaction() throws {
-    let open = try makeStore()
-    let observer = try observe(open)
-    let context = open.newContext()
-    try context.performTransaction {
-      try context.insert("Tag", ["name": "a"])
-      try context.save()
-      try context.insert("Tag", ["name": "b"])
-      try context.save()
-      _ = try context.execute(BatchUpdateRequest(entityName: "Tag", propertiesToUpdate: ["name": nil]))
-    }
-    XCTAssertEqual(
-      observer.takeLines(),
-      ["insert Tag", "insert Tag", "update Tag name", "update Tag name", "will commit", "did commit"])
-  }
-
-  func testTheChangesOfAFailedPartAreUndone() throws {
-    let open = try makeStore()
-    let observer = try observe(open)
-    let context = open.newContext()
-    try context.performTransaction {
-      try context.insert("Tag", ["name": "a"])
-      try context.save()
-      do {
-        try context.performTransaction {
-          try context.insert("Tag", ["name": "b"])
-          try context.insert("Tag", ["name": "c"])
-          try context.save()
-          throw RecordingObserver.Rejection()
-        }
-      } catch is RecordingObserver.Rejection {}
-      try context.insert("Chapter", ["title": "d"])
-      try context.save()
-    }
-    let lines = observer.takeLines()
-    XCTAssertEqual(lines.prefix(4), ["insert Tag", "insert Tag", "insert Tag", "undone to 1"])
-    XCTAssertEqual(lines.suffix(2), ["will commit", "did commit"])
-    XCTAssertEqual(lines.filter { $0 == "insert Chapter" }.count, 1)
-  }
-
-  func testARejectedTransactionIsRolledBackAsAWhole() throws {
-    let open = try makeStore()
-    let observer = try observe(open)
-    let context = open.newContext()
-    observer.rejects = true
-    XCTAssertThrowsError(
-      try context.performTransaction {
-        try context.insert("Tag", ["name": "a"])
-        try context.save()
-        try context.insert("Tag", ["name": "b"])
-        try context.save()
-      }
-    ) { XCTAssertEqual($0 as? RecordingObserver.Rejection, .init()) }
-    XCTAssertEqual(observer.takeLines(), ["insert Tag", "insert Tag", "will commit", "did roll back"])
-    XCTAssertEqual(try open.newContext().all("Tag").count, 0)
-  }
-
-  func testAFailedSaveIsReportedAsRolledBack() throws {
-    let open = try makeStore()
-    let context = open.newContext()
-    try context.insert("Tag", ["name": "a"])
-    try context.save()
-    let observer = try observe(open)
-    let other = open.newContext()
-    try other.insert("Chapter", ["title": "c"])
-    try other.insert("Tag", ["name": "a"])
-    XCTAssertThrowsError(try other.save())
-    let lines = observer.takeLines()
-    XCTAssertFalse(lines.contains("did commit"))
-    XCTAssertTrue(lines.isEmpty || lines.last == "did roll back", "\(lines)")
-    XCTAssertEqual(try open.newContext().all("Chapter").count, 0)
-  }
-
   // MARK: Options
 
   func testOptionsRestrictTheReportedChanges() throws {
@@ -529,10 +311,10 @@ public final class TransactionObserverSpecification: ObjectSpecification {
     XCTAssertEqual(observer.takeRows().map { $0.newValues?["title"] as? String }, ["a"])
   }
 
-  // MARK: Model and observers
+  // MARK: Models
 
   /// Folders delete their files and count them; labels lose their file.
-  private static let folders: CompiledModel = {
+  static let folders: CompiledModel = {
     var files = RelationshipDescription(name: "files", destination: "File", inverse: "folder", isToMany: true)
     files.deleteRule = .cascade
     var labels = RelationshipDescription(name: "labels", destination: "Label", inverse: "file", isToMany: true)
@@ -545,7 +327,7 @@ public final class TransactionObserverSpecification: ObjectSpecification {
     ])
   }()
 
-  private static let counts: CompiledModel = {
+  static let counts: CompiledModel = {
     var count = AttributeDescription(name: "count", type: .integer64, isOptional: true)
     count.derivationExpression = "files.@count"
     return SpecificationModels.compile([
@@ -555,94 +337,11 @@ public final class TransactionObserverSpecification: ObjectSpecification {
     ])
   }()
 
-  private func observe(
+  func observe(
     _ open: OpenStore, _ options: TransactionObserverOptions = TransactionObserverOptions()
   ) throws -> RecordingObserver {
     let observer = RecordingObserver()
     try open.coordinator.addTransactionObserver(observer, options: options)
     return observer
   }
-}
-
-/// Records what an observer sees, as lines of text.
-private final class RecordingObserver: TransactionObserver {
-  struct Rejection: Error, Equatable {}
-
-  private struct State {
-    var lines: [String] = []
-    var rows: [ChangedRow] = []
-    var links: [ChangedLinks] = []
-    var rejects = false
-    var lastTransaction: ObservedTransaction?
-  }
-  private let state = Mutex(State())
-
-  var rejects: Bool {
-    get { state.withLock { $0.rejects } }
-    set { state.withLock { $0.rejects = newValue } }
-  }
-  var lastTransaction: ObservedTransaction? { state.withLock { $0.lastTransaction } }
-
-  /// Returns the lines since the last call, some of them sorted.
-  func takeLines(sorted range: Range<Int>? = nil) -> [String] {
-    var lines = state.withLock { state in
-      defer { (state.lines, state.rows) = ([], []) }
-      return state.lines
-    }
-    if let range, range.upperBound <= lines.count { lines[range].sort() }
-    return lines
-  }
-
-  /// Returns the rows since the last call of ``takeLines(sorted:)``.
-  func takeRows() -> [ChangedRow] {
-    state.withLock { state in
-      defer { state.rows = [] }
-      return state.rows
-    }
-  }
-
-  /// Returns the changes of links since the last call.
-  func takeLinks() -> [ChangedLinks] {
-    state.withLock { state in
-      defer { state.links = [] }
-      return state.links
-    }
-  }
-
-  private func record(_ line: String, _ row: ChangedRow? = nil) {
-    state.withLock { state in
-      state.lines.append(line)
-      if let row { state.rows.append(row) }
-    }
-  }
-
-  func didChange(_ change: RowChange, in transaction: ObservedTransaction) {
-    switch change {
-    case .insert(let row): record("insert \(row.entityName)", row)
-    case .update(let row):
-      record("\(row.isDerived ? "derived" : "update") \(row.entityName) \(row.changedProperties.joined(separator: ", "))", row)
-    case .delete(let row): record("delete \(row.entityName)", row)
-    case .links(let links):
-      state.withLock { $0.links.append(links) }
-      record("\(links.objectID.entityName).\(links.relationshipName) -\(links.removed.count) +\(links.added.count)")
-    case .order(let order):
-      record("order \(order.objectID.entityName).\(order.relationshipName) \(order.members.map { "\($0.key)" }.joined(separator: ", "))")
-    case .schema(let change): record("schema \(change.kind) \(change.entityName).\(change.propertyName ?? "")")
-    case .unspecified: record("unspecified")
-    }
-  }
-
-  func willCommit(_ transaction: ObservedTransaction) throws {
-    record("will commit")
-    if rejects { throw Rejection() }
-  }
-
-  func didUndoChanges(in transaction: ObservedTransaction, keeping count: Int) { record("undone to \(count)") }
-
-  func didCommit(_ transaction: ObservedTransaction) {
-    record("did commit")
-    state.withLock { $0.lastTransaction = transaction }
-  }
-
-  func didRollback(_ transaction: ObservedTransaction) { record("did roll back") }
 }

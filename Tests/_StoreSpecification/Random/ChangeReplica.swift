@@ -50,7 +50,7 @@ final class ChangeReplica {
       for member in change.addedMembers { add(Link(source: change.source, member: member), to: change.relationship) }
     case .order(let order):
       orders[Owner(object: order.source, relationshipID: order.relationship.id)] = order.order
-    case .unspecified: problems.append("unspecified changes")
+    case .schema, .unspecified: problems.append("changes of the schema, or unspecified ones")
     }
   }
 
