@@ -7,15 +7,19 @@ public import ObjectModel
 public enum RowChange: Sendable {
   /// An object was inserted.
   case insert(ChangedRow)
-  /// Attributes or to-one relationships of an object were changed.
+  /// Attributes or to-one relationships of an object were changed. New values of derived attributes that depend on other objects follow at the
+  /// end of the request, as a separate update (``ChangedRow/isDerived``).
   case update(ChangedRow)
   /// An object was deleted.
   case delete(ChangedRow)
   /// Members of a to-many relationship without a to-one inverse were added or removed, by a change of the relationship or by the deletion
-  /// of an object at one of its ends. Reported once for a relationship and its inverse, for the one that comes first in the model. A
-  /// relationship with a to-one inverse changes by updates of its members.
+  /// of an object at one of its ends. Reported once for a relationship and its inverse, for the one that comes first in the model: entities
+  /// and their properties are sorted by name. If a relationship is its own inverse, for the object that comes first by entity and key. Only
+  /// links that the store really added or removed are reported, so adding a link again reports nothing. A relationship with a to-one inverse
+  /// changes by updates of its members.
   case links(ChangedLinks)
-  /// The order of the members of an ordered relationship was changed.
+  /// Members of an ordered relationship were moved or added. Removed members are not a change of the order. Batch requests that add members
+  /// report no order.
   case order(ChangedOrder)
   /// A migration, or the opening of a store, changed all objects of an entity. Objects keep their IDs. Custom stages report the objects that
   /// they change one by one, after the changes of the stage that follow from the models.
@@ -34,7 +38,7 @@ public struct ChangedRow: Sendable {
   package let new: RowImage?
   /// The changed slots of an update.
   package let slots: SlotMask
-  /// Whether only attributes that the store computes were changed: derived attributes of an object that the request itself did not change.
+  /// Whether only attributes that the store computes were changed: derived attributes, at the end of the request.
   public let isDerived: Bool
   private let space: ObjectIDSpace
 

@@ -9,18 +9,21 @@ import ObjectModel
 /// struct NegativePrice: Error {}
 ///
 /// final class PriceGuard: TransactionObserver {
-///   private let lowest = Mutex(0)
+///   private let prices = Mutex<[ObservedTransaction: [Int]]>([:])
 ///
 ///   func didChange(_ change: RowChange, in transaction: ObservedTransaction) {
-///     guard case .update(let row) = change, let price = row.newValues?["price"] as? Int else { return }
-///     lowest.withLock { $0 = min($0, price) }
+///     var price = 0
+///     if case .update(let row) = change { price = row.newValues?["price"] as? Int ?? 0 }
+///     prices.withLock { $0[transaction, default: []].append(price) }
 ///   }
 ///   func willCommit(_ transaction: ObservedTransaction) throws {
-///     if lowest.withLock({ $0 < 0 }) { throw NegativePrice() }
+///     if prices.withLock({ $0[transaction] ?? [] }).contains(where: { $0 < 0 }) { throw NegativePrice() }
 ///   }
-///   func didUndoChanges(in transaction: ObservedTransaction, keeping count: Int) {}
-///   func didCommit(_ transaction: ObservedTransaction) { lowest.withLock { $0 = 0 } }
-///   func didRollback(_ transaction: ObservedTransaction) { lowest.withLock { $0 = 0 } }
+///   func didUndoChanges(in transaction: ObservedTransaction, keeping count: Int) {
+///     prices.withLock { $0[transaction] = Array(($0[transaction] ?? []).prefix(count)) }
+///   }
+///   func didCommit(_ transaction: ObservedTransaction) { prices.withLock { $0[transaction] = nil } }
+///   func didRollback(_ transaction: ObservedTransaction) { prices.withLock { $0[transaction] = nil } }
 /// }
 ///
 /// func guardPrices(in coordinator: PersistentStoreCoordinator) throws {
@@ -40,17 +43,19 @@ import ObjectModel
 /// is never migrated. If ``willCommit(_:)`` throws, the store is not opened, and it is as it was before the migration.
 ///
 /// All methods are called synchronously on the thread of the transaction, while other writers wait: return quickly, and do not use a
-/// context or the coordinator of the store. Transactions in different stores can run at the same time. A transaction that changes nothing
-/// that the observer asked for is not reported.
+/// context or the coordinator of the store. Saves and requests in a call throw ``StoreError``, as does closing a store. Waiting in a call for
+/// a write of another thread is a deadlock. Changes of the saving context's objects in a call remain unsaved. Transactions in different stores
+/// can run at the same time. A transaction that changes nothing that the observer asked for is not reported.
 public protocol TransactionObserver: AnyObject, Sendable {
   /// Called for each change, in the order of the changes.
   ///
   /// A store of the application without transactions reports the changes of a save before it writes it, and accepts no batch requests while
-  /// there are observers. For batch requests, stores of the application report neither the links of deleted objects nor, unless they execute the request as a save
-  /// (``BatchEvaluation``), former values.
+  /// there are observers. For batch requests, stores of the application report neither the links of deleted objects nor, unless they execute
+  /// the request as a save (``BatchEvaluation``), former values.
   func didChange(_ change: RowChange, in transaction: ObservedTransaction)
 
-  /// Called when all changes have been reported, before the commit.
+  /// Called when all changes have been reported, before the commit. If a save or a request writes to several stores that support
+  /// transactions, all observers of all these stores are called before the first commit.
   ///
   /// - Throws: Any error, which rolls the transaction back. The caller of the save or request receives this error.
   func willCommit(_ transaction: ObservedTransaction) throws
@@ -96,7 +101,8 @@ public struct TransactionObserverOptions: Sendable, Hashable {
   /// The names of the entities, including their subentities, or nil for all. A change of a relationship is reported if an entity at either
   /// end is included.
   public var entityNames: Set<String>?
-  /// The names of attributes and relationships, or nil for all. Restricts the reported updates, links, and orders.
+  /// The names of attributes and relationships, or nil for all. Restricts the reported updates, links, and orders, but not insertions and
+  /// deletions. Each must be a property of one of the entities.
   public var propertyNames: Set<String>?
   /// Whether updates and deletions include the former values (``ChangedRow/oldValues``). False by default.
   public var includesOldValues = false
@@ -157,14 +163,17 @@ extension PersistentStoreCoordinator {
   /// - Parameters:
   ///   - observer: The observer. Adding it again replaces its options.
   ///   - options: The changes that the observer asks for. By default, all changes without values.
-  /// - Throws: ``StoreError`` if the model has no entity or property with a given name.
+  /// - Throws: ``StoreError`` if the model has no entity with a given name, or none of the entities has a property with a given name.
   public func addTransactionObserver(
     _ observer: any TransactionObserver, options: TransactionObserverOptions = TransactionObserverOptions()
   ) throws(StoreError) {
     for name in options.entityNames ?? [] where compiledModel.entity(named: name) == nil {
       throw StoreError(.unknownEntity(name, known: compiledModel.entities.map(\.name)), operation: .observe)
     }
-    for name in options.propertyNames ?? [] where !compiledModel.entities.contains(where: { $0.property(named: name) != nil }) {
+    let included = options.entityNames.map { names in
+      names.flatMap { compiledModel.entity(named: $0)?.subtree ?? 0..<0 }.map { compiledModel.entities[$0] }
+    }
+    for name in options.propertyNames ?? [] where !(included ?? compiledModel.entities).contains(where: { $0.property(named: name) != nil }) {
       throw StoreError(.unknownObservedProperty(name), operation: .observe)
     }
     transactionObservers.add(observer, options, model: compiledModel)

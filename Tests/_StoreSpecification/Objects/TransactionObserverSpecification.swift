@@ -295,6 +295,11 @@ public final class TransactionObserverSpecification: ObjectSpecification {
     XCTAssertThrowsError(try open.coordinator.addTransactionObserver(observer, options: .init(propertyNames: ["titel"]))) {
       XCTAssertTrue("\($0)".contains("“titel”"), "\($0)")
     }
+    XCTAssertThrowsError(
+      try open.coordinator.addTransactionObserver(observer, options: .init(entityNames: ["Tag"], propertyNames: ["title"]))
+    ) {
+      XCTAssertTrue("\($0)".contains("“title”"), "\($0)")
+    }
   }
 
   func testUndoneChangesAreReportedWhenTheyAreSaved() throws {
