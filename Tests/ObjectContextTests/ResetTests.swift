@@ -38,6 +38,8 @@ final class ResetTests: XCTestCase {
       XCTAssertEqual(author.books, [])
       XCTAssertNil(book.author)
       context.delete(author)
+      XCTAssertEqual((context.pendingError as? StoreError)?.code, .objectNotFound)
+      XCTAssertThrowsError(try context.save())
       context.refresh(author, mergeChanges: false)
       XCTAssertNil(context.pendingError)
       author.name = "B"
