@@ -120,6 +120,13 @@ let package = Package(
     module("CipherDataEngine", ["ObjectModel", "ObjectQuery", "ObjectStore"]),
     // Documents: folders with a store. Users of a store alone do not compile it.
     module("CipherDataDocuments", ["ObjectModel", "ObjectStore", "ObjectContext"]),
+    // Synchronization: the protocol of devices and hubs, and the simulator that tests it. Scripts/simulate runs many simulations.
+    module("SyncCore"),
+    .target(
+      name: "_SyncSimulation", dependencies: ["SyncCore"], path: "Tests/_SyncSimulation", exclude: ["PlantedFaults.txt"],
+      swiftSettings: strict),
+    .executableTarget(name: "_SimulateSync", dependencies: ["_SyncSimulation"], path: "Tests/_SimulateSync", swiftSettings: strict),
+    tests("SyncCoreTests", ["SyncCore", "_SyncSimulation"]),
     // Empty without the trait Macros.
     .macro(
       name: "CipherDataMacros",

@@ -14,6 +14,7 @@ final class ImportRuleTests: XCTestCase {
     "SQLCipherStore": ["ObjectModel", "ObjectQuery", "ObjectStore", "SQLCipherConnection", "StoreKeys", "StoreFiles", "Logging"],
     "ObjectContext": ["ObjectModel", "ObjectQuery", "ObjectStore", "OrderedCollections"],
     "CipherDataDocuments": ["ObjectModel", "ObjectStore", "ObjectContext"],
+    "SyncCore": [],
     "CoreDataImport": ["ObjectModel", "ObjectStore", "ObjectContext", "SQLCipherStore", "SQLCipherConnection", "StoreKeys", "StoreFiles"],
     "AccessorSymbols": ["ObjectModel"],
     "ModelCodeGeneration": ["ObjectModel"],

@@ -1,0 +1,98 @@
+extension SyncClient {
+  /// Stages a page, and imports all pages with the last one.
+  ///
+  /// - Returns: Whether the pull is complete.
+  func receive(_ page: PullPage, in store: some SyncStore, _ environment: Environment) throws -> Bool {
+    try correctClock(page.hubTime, in: store, environment)
+    var zone = try store.zone()
+    if let incarnation = zone.incarnation, incarnation != page.incarnation {
+      try salvage(page.incarnation, in: store)
+      return false
+    }
+    zone.incarnation = page.incarnation
+    var staging = zone.staging ?? ZoneState.Staging(from: zone.base)
+    let outbox = try store.outbox()?.commit
+    for entry in page.commits {
+      staging.point = ChainPoint(sequence: entry.sequence, head: hashing.head(after: staging.point.head, adding: entry.digest))
+      if let accepted = zone.accepted, accepted.sequence == staging.point.sequence, accepted != staging.point {
+        try salvage(page.incarnation, in: store)
+        return false
+      }
+      if entry.digest == outbox?.digest { staging.listedOutbox = entry.digest }
+    }
+    try store.stage(page.records)
+    if let last = page.records.last { staging.position = PagePosition(sequence: last.sequence, name: last.name) }
+    staging.head = page.head
+    zone.staging = staging
+    try store.setZone(zone)
+    if page.isLast { try importStagedRecords(in: store) }
+    return page.isLast
+  }
+
+  private func importStagedRecords(in store: some SyncStore) throws {
+    var zone = try store.zone()
+    guard let staging = zone.staging else { return }
+    var changed: [RecordID] = []
+    for stored in try store.takeStagedRecords() {
+      let (id, record) = try sealing.open(stored)
+      var entry = try store.entry(of: id) ?? RecordEntry()
+      entry.setBase(RecordEntry.VersionedRecord(stored.sequence, stored.version, record))
+      try store.setEntry(entry, of: id)
+      if let time = record.latestStamp?.time { zone.clock.observe(time) }
+      changed.append(id)
+    }
+    if let listed = staging.listedOutbox, let frozen = try store.outbox(), frozen.commit.digest == listed {
+      zone.settledThrough = frozen.through
+      try store.setOutbox(nil)
+    }
+    zone.base = staging.point
+    if let accepted = zone.accepted, accepted.sequence <= zone.base.sequence { zone.accepted = nil }
+    zone.staging = nil
+    zone.isJoined = true
+    try store.setZone(zone)
+    try VisibleState(model, in: store).update(changed)
+  }
+
+  /// Prepares to join the device's records with those of a hub that was restored from a backup.
+  func salvage(_ incarnation: Incarnation, in store: some SyncStore) throws {
+    var last: RecordID?
+    while true {
+      let records = try store.records(after: last, maximumCount: limits.recordsInPage)
+      guard let final = records.last else { break }
+      for id in records {
+        guard var entry = try store.entry(of: id) else { continue }
+        entry.held = (entry.base?.record).joined(with: entry.held)
+        (entry.base, entry.isOrphan, entry.wasSent) = (nil, false, true)
+        try store.setEntry(entry, of: id)
+      }
+      last = final
+    }
+    var zone = try store.zone()
+    _ = try store.takeStagedRecords()
+    zone.incarnation = incarnation
+    zone.base = ChainPoint()
+    (zone.accepted, zone.staging) = (nil, nil)
+    zone.isJoined = false
+    try store.setZone(zone)
+    try store.setOutbox(nil)  // Its commit is based on what the hub has lost.
+  }
+
+  /// Gives the device a new identity, because a copy of its store may use the former one.
+  ///
+  /// The pending saves get its stamps: a copy may have stamped other saves with the same times. Saves that were sent under the former
+  /// identity are sent again; joining them twice changes nothing.
+  func changeIdentity(in store: some SyncStore, _ environment: Environment) throws {
+    var zone = try store.zone()
+    zone.device = environment.newDevice
+    zone.deviceSequence = 0
+    try store.setZone(zone)
+    try store.setOutbox(nil)  // The former identity has sent it.
+    var (stamps, changed): ([Int64: Stamp], Set<RecordID>) = ([:], [])
+    for save in try store.pendingSaves(after: zone.settledThrough, maximumChangeCount: .max) {
+      stamps[save.number] = Stamp(save.stamp.time, zone.device)
+      for change in save.changes { changed.insert(change.id) }
+    }
+    try store.restamp(stamps)
+    try VisibleState(model, in: store).update(changed)
+  }
+}

@@ -1,0 +1,106 @@
+/// The number of commits in a zone, and the hash of the chain that they form.
+package struct ChainPoint: Hashable, Sendable {
+  package var sequence: Int64
+  package var head: Digest
+
+  package init(sequence: Int64 = 0, head: Digest = .zero) { (self.sequence, self.head) = (sequence, head) }
+}
+
+/// A change of a record in a commit, before it is sealed.
+package struct RecordChange: Hashable, Sendable {
+  package let id: RecordID
+  /// The version that the change replaces; nil for a new record.
+  package let replacedVersion: Digest?
+  /// The complete new state.
+  package let record: Record
+
+  package init(_ id: RecordID, replacing version: Digest?, _ record: Record) {
+    (self.id, replacedVersion, self.record) = (id, version, record)
+  }
+}
+
+/// One or more whole saves of a device, before they are sealed.
+package struct Commit: Hashable, Sendable {
+  package var device: DeviceID
+  /// The number of the commit among those of the device.
+  package var deviceSequence: Int64
+  /// The state of the zone that the device has pulled.
+  package var base: ChainPoint
+  /// The last commit of the device that the hub has accepted, if it was not pulled yet.
+  package var accepted: ChainPoint?
+  /// The incarnation of the hub that the device knows.
+  package var incarnation: Incarnation
+  /// The latest time of the saves.
+  package var time: HybridTime
+  package var changes: [RecordChange]
+
+  package init(
+    device: DeviceID, deviceSequence: Int64, base: ChainPoint, accepted: ChainPoint?, incarnation: Incarnation, time: HybridTime,
+    changes: [RecordChange]
+  ) {
+    self.device = device
+    self.deviceSequence = deviceSequence
+    self.base = base
+    self.accepted = accepted
+    self.incarnation = incarnation
+    self.time = time
+    self.changes = changes
+  }
+}
+
+/// The identity of a zone on a hub from its creation or its last restoration from a backup.
+package struct Incarnation: Hashable, Sendable {
+  package let value: UInt64
+  package init(_ value: UInt64) { self.value = value }
+}
+
+/// A change of a record as a hub stores it.
+package struct SealedRecord: Hashable, Sendable {
+  package var name: RecordName
+  package var replacedVersion: Digest?
+  package var version: Digest
+  package var isDeleted: Bool
+  /// The sealed state. Its size is padded.
+  package var body: [UInt8]
+
+  package init(name: RecordName, replacedVersion: Digest?, version: Digest, isDeleted: Bool, body: [UInt8]) {
+    self.name = name
+    self.replacedVersion = replacedVersion
+    self.version = version
+    self.isDeleted = isDeleted
+    self.body = body
+  }
+}
+
+/// A commit as it is sent. It is sealed once; retries send the same bytes.
+package struct SealedCommit: Hashable, Sendable {
+  package var device: DeviceID
+  package var deviceSequence: Int64
+  package var base: ChainPoint
+  package var accepted: ChainPoint?
+  package var incarnation: Incarnation
+  package var time: HybridTime
+  package var records: [SealedRecord]
+  /// The digest of the bytes.
+  package var digest: Digest
+
+  package init(_ commit: Commit, records: [SealedRecord], digest: Digest) {
+    device = commit.device
+    deviceSequence = commit.deviceSequence
+    base = commit.base
+    accepted = commit.accepted
+    incarnation = commit.incarnation
+    time = commit.time
+    self.records = records
+    self.digest = digest
+  }
+}
+
+/// Seals commits and opens records, with the keys of a zone.
+package protocol CommitSealing: Sendable {
+  func seal(_ commit: Commit) throws -> SealedCommit
+  /// Opens a record.
+  ///
+  /// - Throws: If it was not sealed with the zone's keys or was changed.
+  func open(_ record: StoredRecord) throws -> (id: RecordID, record: Record)
+}

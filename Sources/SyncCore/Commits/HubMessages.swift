@@ -1,0 +1,111 @@
+/// A record on a hub.
+package struct StoredRecord: Hashable, Sendable {
+  package var name: RecordName
+  /// The number of the commit that wrote it.
+  package var sequence: Int64
+  package var version: Digest
+  package var isDeleted: Bool
+  package var body: [UInt8]
+
+  package init(name: RecordName, sequence: Int64, version: Digest, isDeleted: Bool, body: [UInt8]) {
+    self.name = name
+    self.sequence = sequence
+    self.version = version
+    self.isDeleted = isDeleted
+    self.body = body
+  }
+}
+
+/// An accepted commit in the log of a zone.
+package struct CommitEntry: Hashable, Sendable {
+  package var sequence: Int64
+  package var device: DeviceID
+  package var deviceSequence: Int64
+  package var digest: Digest
+
+  package init(sequence: Int64, device: DeviceID, deviceSequence: Int64, digest: Digest) {
+    self.sequence = sequence
+    self.device = device
+    self.deviceSequence = deviceSequence
+    self.digest = digest
+  }
+}
+
+/// A position in the records of a zone, which are in the order of their commits.
+package struct PagePosition: Hashable, Sendable {
+  package var sequence: Int64
+  package var name: RecordName
+
+  package init(sequence: Int64, name: RecordName) { (self.sequence, self.name) = (sequence, name) }
+}
+
+/// A request for the records that commits after a point have written.
+package struct PullRequest: Hashable, Sendable {
+  package var incarnation: Incarnation?
+  /// What the device has pulled completely.
+  package var base: ChainPoint
+  /// Further points that the device knows of the zone: if the hub does not contain one, it was restored from a backup.
+  package var known: [ChainPoint]
+  /// The last record of the previous page; nil for the first page.
+  package var position: PagePosition?
+  /// The last commit that the previous pages listed.
+  package var listed: ChainPoint
+  package var maximumCount: Int
+
+  package init(
+    incarnation: Incarnation?, base: ChainPoint, known: [ChainPoint], position: PagePosition?, listed: ChainPoint, maximumCount: Int
+  ) {
+    self.incarnation = incarnation
+    self.base = base
+    self.known = known
+    self.position = position
+    self.listed = listed
+    self.maximumCount = maximumCount
+  }
+}
+
+/// A page of records. The state of the zone at its head is complete with the last page: a record that is written again meanwhile is in a
+/// later page.
+package struct PullPage: Hashable, Sendable {
+  package var request: PullRequest
+  package var incarnation: Incarnation
+  package var records: [StoredRecord]
+  /// The commits after the listed ones, up to the last record of the page, or to the head with the last page.
+  package var commits: [CommitEntry]
+  package var isLast: Bool
+  /// The head of the zone when the page was read.
+  package var head: ChainPoint
+  package var hubTime: Int64
+
+  package init(
+    request: PullRequest, incarnation: Incarnation, records: [StoredRecord], commits: [CommitEntry], isLast: Bool, head: ChainPoint,
+    hubTime: Int64
+  ) {
+    self.request = request
+    self.incarnation = incarnation
+    self.records = records
+    self.commits = commits
+    self.isLast = isLast
+    self.head = head
+    self.hubTime = hubTime
+  }
+}
+
+package enum PullAnswer: Hashable, Sendable {
+  case page(PullPage)
+  /// The hub does not contain the commits that the device has pulled: it was restored from a backup.
+  case diverged(Incarnation)
+}
+
+package enum PushAnswer: Hashable, Sendable {
+  /// The commit is in the zone, from this push or an earlier one, at this point of the chain.
+  case accepted(ChainPoint, hubTime: Int64)
+  /// Records were changed by other commits.
+  case conflict(hubTime: Int64)
+  /// The hub does not contain the commits that the device has pulled: it was restored from a backup.
+  case diverged(Incarnation)
+  /// Another commit of the device has this number or a later one: a copy of the device's store uses its identity.
+  case forked
+  /// The commit's time is too far ahead of the hub's clock.
+  case ahead(hubTime: Int64)
+}

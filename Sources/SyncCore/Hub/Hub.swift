@@ -1,0 +1,67 @@
+/// The state machine of a hub: it gives the commits of a zone an order, and accepts only those that change what they were based on.
+///
+/// It cannot read the records.
+package struct Hub {
+  private let hashing: any CommitHashing
+
+  package init(_ hashing: any CommitHashing) { self.hashing = hashing }
+
+  /// Adds a commit to a zone.
+  ///
+  /// - Parameter time: The hub's time, in milliseconds since 1970.
+  package func push(_ commit: SealedCommit, to storage: some HubStorage, at time: Int64) throws -> PushAnswer {
+    try storage.transaction {
+      // A repeated commit gets its first answer, whatever has changed since. The digest distinguishes a repetition from another commit under
+      // the same number.
+      if let last = try storage.lastCommit(of: commit.device), commit.deviceSequence <= last.deviceSequence {
+        guard last.digest == commit.digest, let head = try storage.chainHead(at: last.sequence) else { return .forked }
+        return .accepted(ChainPoint(sequence: last.sequence, head: head), hubTime: time)
+      }
+      guard try contains([commit.base, commit.accepted].compactMap { $0 }, commit.incarnation, in: storage) else {
+        return .diverged(try storage.incarnation())
+      }
+      if commit.time.milliseconds > time + DeviceClock.tolerance { return .ahead(hubTime: time) }
+      for record in commit.records where try storage.version(of: record.name) != record.replacedVersion {
+        return .conflict(hubTime: time)
+      }
+      let head = try storage.head()
+      let sequence = head.sequence + 1
+      let newHead = hashing.head(after: head.head, adding: commit.digest)
+      for record in commit.records {
+        try storage.setRecord(
+          StoredRecord(
+            name: record.name, sequence: sequence, version: record.version, isDeleted: record.isDeleted, body: record.body))
+      }
+      let entry = CommitEntry(
+        sequence: sequence, device: commit.device, deviceSequence: commit.deviceSequence, digest: commit.digest)
+      try storage.append(entry, head: newHead)
+      return .accepted(ChainPoint(sequence: sequence, head: newHead), hubTime: time)
+    }
+  }
+
+  /// Returns a page of the records that commits after a point have written.
+  package func pull(_ request: PullRequest, from storage: some HubStorage, at time: Int64) throws -> PullAnswer {
+    try storage.transaction {
+      let incarnation = try storage.incarnation()
+      guard try contains((request.known + [request.base, request.listed]), request.incarnation, in: storage) else {
+        return .diverged(incarnation)
+      }
+      let records = try storage.records(
+        after: request.position, since: request.base.sequence, maximumCount: request.maximumCount)
+      let isLast = records.count < request.maximumCount
+      let head = try storage.head()
+      let end = isLast ? head.sequence : records.last?.sequence ?? request.listed.sequence
+      let commits = try storage.commits(after: request.listed.sequence, through: end)
+      return .page(
+        PullPage(
+          request: request, incarnation: incarnation, records: records, commits: commits, isLast: isLast, head: head,
+          hubTime: time))
+    }
+  }
+
+  /// Returns whether the zone's chain contains points that a device knows.
+  private func contains(_ points: [ChainPoint], _ incarnation: Incarnation?, in storage: some HubStorage) throws -> Bool {
+    if let incarnation, try storage.incarnation() != incarnation { return false }
+    return try points.allSatisfy { try storage.chainHead(at: $0.sequence) == $0.head }
+  }
+}

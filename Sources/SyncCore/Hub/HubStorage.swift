@@ -1,0 +1,22 @@
+/// What a hub stores of a zone.
+package protocol HubStorage: AnyObject {
+  /// Runs a closure as one transaction that excludes other pushes to the zone.
+  func transaction<Result>(_ body: () throws -> Result) throws -> Result
+
+  /// The identity of the zone since its creation or restoration.
+  func incarnation() throws -> Incarnation
+  /// The number of commits and the head of their chain.
+  func head() throws -> ChainPoint
+  /// Returns the head of the chain at a number of commits, or nil if there are not as many.
+  func chainHead(at sequence: Int64) throws -> Digest?
+  /// Returns the last commit of a device.
+  func lastCommit(of device: DeviceID) throws -> CommitEntry?
+  func version(of name: RecordName) throws -> Digest?
+  func setRecord(_ record: StoredRecord) throws
+  /// Adds a commit to the log.
+  func append(_ entry: CommitEntry, head: Digest) throws
+  /// Returns records in the order of their commits and names.
+  func records(after position: PagePosition?, since sequence: Int64, maximumCount: Int) throws -> [StoredRecord]
+  /// Returns commits after one.
+  func commits(after sequence: Int64, through last: Int64) throws -> [CommitEntry]
+}

@@ -1,0 +1,79 @@
+/// The value of an attribute or of a to-one relationship in a record.
+///
+/// Values are compared by their bits, so that joining never depends on the order of its operands.
+package enum FieldValue: Sendable {
+  case null
+  case integer(Int64)
+  /// A floating-point number, by its bits.
+  case real(UInt64)
+  case text(String)
+  case bytes([UInt8])
+  case reference(RecordID)
+
+  /// The referenced record, if the value is a reference.
+  package var reference: RecordID? {
+    if case .reference(let id) = self { id } else { nil }
+  }
+}
+
+extension FieldValue: Hashable {
+  package static func == (one: FieldValue, other: FieldValue) -> Bool {
+    switch (one, other) {
+    case (.null, .null): true
+    case (.integer(let one), .integer(let other)): one == other
+    case (.real(let one), .real(let other)): one == other
+    // Strings are equal if they are canonically equivalent, even with different bytes.
+    case (.text(let one), .text(let other)): one.utf8.elementsEqual(other.utf8)
+    case (.bytes(let one), .bytes(let other)): one == other
+    case (.reference(let one), .reference(let other)): one == other
+    default: false
+    }
+  }
+
+  package func hash(into hasher: inout Hasher) {
+    switch self {
+    case .null: hasher.combine(0)
+    case .integer(let value): hasher.combine(value)
+    case .real(let bits): hasher.combine(bits)
+    case .text(let text): for byte in text.utf8 { hasher.combine(byte) }
+    case .bytes(let bytes): hasher.combine(bytes)
+    case .reference(let id): hasher.combine(id)
+    }
+  }
+}
+
+extension FieldValue: Comparable {
+  /// An order of all values, which decides between values with the same stamp.
+  package static func < (one: FieldValue, other: FieldValue) -> Bool {
+    switch (one, other) {
+    case (.integer(let one), .integer(let other)): one < other
+    case (.real(let one), .real(let other)): one < other
+    case (.text(let one), .text(let other)): one.utf8.lexicographicallyPrecedes(other.utf8)
+    case (.bytes(let one), .bytes(let other)): one.lexicographicallyPrecedes(other)
+    case (.reference(let one), .reference(let other)): one < other
+    default: one.kind < other.kind
+    }
+  }
+
+  private var kind: Int {
+    switch self {
+    case .null: 0
+    case .integer: 1
+    case .real: 2
+    case .text: 3
+    case .bytes: 4
+    case .reference: 5
+    }
+  }
+}
+
+/// A value in a record, with the stamp of the save that wrote it.
+package struct Field: Hashable, Sendable {
+  package let property: PropertyID
+  package var value: FieldValue
+  package var stamp: Stamp
+
+  package init(_ property: PropertyID, _ value: FieldValue, _ stamp: Stamp) {
+    (self.property, self.value, self.stamp) = (property, value, stamp)
+  }
+}

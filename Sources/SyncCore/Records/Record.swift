@@ -1,0 +1,85 @@
+/// The state of an object in a zone: its values, or its tombstone.
+///
+/// States can be joined in any order and any number of times with the same result: of each property the value with the later stamp remains,
+/// and a deletion wins over values. A part of a record, such as the values that one save has written, is a record too.
+package struct Record: Hashable, Sendable {
+  package enum Content: Hashable, Sendable {
+    /// The values in ascending order of their properties.
+    case live([Field])
+    /// The stamp of the deletion.
+    case deleted(Stamp)
+  }
+
+  package let entity: EntityID
+  package private(set) var content: Content
+
+  package init(entity: EntityID, _ content: Content) { (self.entity, self.content) = (entity, content) }
+
+  /// Creates the values that a save has written.
+  package init(entity: EntityID, _ values: [PropertyID: FieldValue], _ stamp: Stamp) {
+    self.init(entity: entity, .live(values.map { Field($0.key, $0.value, stamp) }.sorted { $0.property < $1.property }))
+  }
+
+  package var isDeleted: Bool { if case .deleted = content { true } else { false } }
+
+  /// The values; empty for a tombstone.
+  package var fields: [Field] { if case .live(let fields) = content { fields } else { [] } }
+
+  /// Returns the value of a property.
+  package subscript(property: PropertyID) -> Field? { fields.first { $0.property == property } }
+
+  /// The latest stamp.
+  package var latestStamp: Stamp? {
+    switch content {
+    case .live(let fields): fields.lazy.map(\.stamp).max()
+    case .deleted(let stamp): stamp
+    }
+  }
+
+  /// Returns the join of two states of the same record.
+  package func joined(with other: Record) -> Record {
+    switch (content, other.content) {
+    case (.deleted(let mine), .deleted(let theirs)): return mine < theirs ? other : self
+    case (.deleted, .live): return self
+    case (.live, .deleted): return other
+    case (.live(let mine), .live(let theirs)): return Record(entity: entity, .live(Self.joined(mine, theirs)))
+    }
+  }
+
+  /// Merges two sorted lists of values.
+  private static func joined(_ mine: [Field], _ theirs: [Field]) -> [Field] {
+    var result: [Field] = []
+    result.reserveCapacity(max(mine.count, theirs.count))
+    var (i, j) = (0, 0)
+    while i < mine.count, j < theirs.count {
+      if mine[i].property < theirs[j].property {
+        result.append(mine[i])
+        i += 1
+      } else if theirs[j].property < mine[i].property {
+        result.append(theirs[j])
+        j += 1
+      } else {
+        result.append((mine[i].stamp, mine[i].value) < (theirs[j].stamp, theirs[j].value) ? theirs[j] : mine[i])
+        (i, j) = (i + 1, j + 1)
+      }
+    }
+    result += mine[i...]
+    result += theirs[j...]
+    return result
+  }
+
+  /// Returns the same record with values replaced.
+  package func mapValues(_ transform: (Field) -> FieldValue) -> Record {
+    guard case .live(var fields) = content else { return self }
+    for index in fields.indices { fields[index].value = transform(fields[index]) }
+    return Record(entity: entity, .live(fields))
+  }
+}
+
+extension Optional where Wrapped == Record {
+  /// Returns the join with another state, either of which may be unknown.
+  package func joined(with other: Record?) -> Record? {
+    guard let other else { return self }
+    return self?.joined(with: other) ?? other
+  }
+}

@@ -1,0 +1,13 @@
+/// Adds objects that were in a store before synchronization began to its zone.
+package enum Baseline {
+  /// Adds an object, with the stamp of the time at which synchronization began.
+  @discardableResult
+  package static func add(_ object: SyncedObject, of id: RecordID, in store: some SyncStore) throws -> RecordEntry {
+    var entry = RecordEntry()
+    // The oldest stamp: whatever another device writes is newer.
+    let stamp = Stamp(HybridTime(value: 1), try store.zone().device)
+    entry.held = Record(entity: object.entity, object.values, stamp)
+    try store.setEntry(entry, of: id)
+    return entry
+  }
+}

@@ -1,0 +1,74 @@
+/// What a store knows of a zone.
+package struct ZoneState: Hashable, Sendable {
+  package var device: DeviceID
+  /// The number of the last commit that was frozen by the device.
+  package var deviceSequence: Int64 = 0
+  /// The state of the zone that was pulled completely.
+  package var base = ChainPoint()
+  /// The last commit of the device that the hub has accepted, if it was not pulled yet. Its records are already part of the base.
+  package var accepted: ChainPoint?
+  /// The incarnation of the hub; nil before the first answer.
+  package var incarnation: Incarnation?
+  /// Whether a pull was completed in this incarnation. Nothing is sent before that.
+  package var isJoined = false
+  package var clock = DeviceClock()
+  /// The number of the last save that the hub has accepted.
+  package var settledThrough: Int64 = 0
+  /// The pull in progress.
+  package var staging: Staging?
+
+  package init(device: DeviceID) { self.device = device }
+
+  /// The position of a pull whose pages are staged.
+  package struct Staging: Hashable, Sendable {
+    /// The last staged record.
+    package var position: PagePosition?
+    /// The last listed commit.
+    package var point: ChainPoint
+    /// The head of the zone when the last page was read. Records that were written again by then are not in the pages before.
+    package var head: ChainPoint
+    /// The digest of the commit in the outbox, if that was listed.
+    package var listedOutbox: Digest?
+
+    package init(from point: ChainPoint) { (self.point, head) = (point, point) }
+  }
+}
+
+/// What a store knows of a record, in addition to its object and the pending saves.
+package struct RecordEntry: Hashable, Sendable {
+  /// The state on the hub that was pulled or accepted last.
+  package var base: VersionedRecord?
+  /// A state that is not part of a pending save and must be sent: of an object that was there before synchronization began, or that the
+  /// hub has lost.
+  package var held: Record?
+  /// Whether a commit with the record may have been sent before the hub had it. Its deletion must then be sent too.
+  package var wasSent = false
+  /// Whether the record must be deleted, because a required destination is deleted on the hub.
+  package var isOrphan = false
+
+  package init() {}
+
+  /// Whether the record must be sent although no pending save changes it.
+  package var isUnsent: Bool { held != nil || isOrphan }
+
+  package struct VersionedRecord: Hashable, Sendable {
+    /// The number of the commit that has written it.
+    package let sequence: Int64
+    package let version: Digest
+    package let record: Record
+
+    package init(_ sequence: Int64, _ version: Digest, _ record: Record) {
+      (self.sequence, self.version, self.record) = (sequence, version, record)
+    }
+  }
+
+  /// Sets the state on the hub, and releases the held state if it contains that.
+  ///
+  /// A pull that began before a commit of the device was accepted can bring an older state: the newer one remains.
+  package mutating func setBase(_ state: VersionedRecord) {
+    if let base, base.sequence >= state.sequence { return }
+    base = state
+    let record = state.record
+    if let held, record.joined(with: held) == record { self.held = nil }
+  }
+}

@@ -1,0 +1,91 @@
+import Foundation
+import _SyncSimulation
+
+#if PLANTED_FAULTS
+  import SyncCore
+#endif
+
+/// Runs simulations of synchronization: see Scripts/simulate.
+@main
+struct SimulateSync {
+  static func main() throws {
+    var arguments = Array(CommandLine.arguments.dropFirst())
+    guard let command = arguments.first else { return usage() }
+    arguments.removeFirst()
+    switch (command, arguments.count) {
+    case ("run", 2):
+      guard let first = UInt64(arguments[0]), let count = UInt64(arguments[1]) else { return usage() }
+      exit(run(first..<first + count) ? 0 : 1)
+    case ("plant", 2): try plant(from: URL(fileURLWithPath: arguments[0]), to: URL(fileURLWithPath: arguments[1]))
+    #if PLANTED_FAULTS
+      case ("faults", 1):
+        guard let count = UInt64(arguments[0]) else { return usage() }
+        exit(find(within: count) ? 0 : 1)
+    #endif
+    default: usage()
+    }
+  }
+
+  private static func usage() {
+    FileHandle.standardError.write(Data("usage: _SimulateSync run FIRST COUNT | plant REPOSITORY FOLDER\n".utf8))
+    exit(64)
+  }
+
+  /// Runs seeds, and prints the first failures as tests.
+  private static func run(_ seeds: Range<UInt64>) -> Bool {
+    let start = Date()
+    var failures: [String: Int] = [:]
+    for seed in seeds {
+      let (setup, events) = SimulationRun.plan(seed)
+      if let failure = SimulationRun.failure(setup, events) {
+        failures[failure.invariant, default: 0] += 1
+        if failures.values.reduce(0, +) <= 3 {
+          let short = SimulationRun.shortened(setup, events, failure)
+          print("seed \(seed): \(failure)\nshortened to \(short.events.count) events: \(short.failure)")
+          print(SimulationRun.test(setup, short.events))
+        }
+      }
+      let done = seed - seeds.lowerBound + 1
+      if done % 10_000 == 0 { print("\(done) of \(seeds.count) seeds") }
+    }
+    let seconds = Int(Date().timeIntervalSince(start))
+    print("\(seeds.count) seeds in \(seconds) s, \(failures.values.reduce(0, +)) failures \(failures)")
+    return failures.isEmpty
+  }
+
+  #if PLANTED_FAULTS
+    /// Enables each fault, and runs seeds until one fails. At least 95 % of the faults must be found.
+    private static func find(within count: UInt64) -> Bool {
+      var missed: [String] = []
+      for number in 1...EnabledFault.names.count {
+        EnabledFault.number = number
+        let name = EnabledFault.names[number - 1]
+        var found: String?
+        for seed in 0..<count where found == nil {
+          let (setup, events) = SimulationRun.plan(seed)
+          found = SimulationRun.failure(setup, events).map { "seed \(seed), \($0.invariant)" }
+        }
+        if found == nil { missed.append(name) }
+        FileHandle.standardOutput.write(Data("\(name): \(found ?? "not found")\n".utf8))
+      }
+      print("\(EnabledFault.names.count - missed.count) of \(EnabledFault.names.count) faults found")
+      return missed.count * 20 <= EnabledFault.names.count
+    }
+  #endif
+
+  /// Writes the sources of SyncCore with all faults.
+  private static func plant(from repository: URL, to folder: URL) throws {
+    let source = repository.appendingPathComponent("Sources/SyncCore")
+    let list = repository.appendingPathComponent("Tests/_SyncSimulation/PlantedFaults.txt")
+    var sources: [String: String] = [:]
+    for path in try FileManager.default.subpathsOfDirectory(atPath: source.path) where path.hasSuffix(".swift") {
+      sources[path] = try String(contentsOf: source.appendingPathComponent(path), encoding: .utf8)
+    }
+    let faults = try PlantedFault.list(String(contentsOf: list, encoding: .utf8))
+    for (path, text) in try PlantedFault.plant(faults, in: sources) {
+      let file = folder.appendingPathComponent(path)
+      try FileManager.default.createDirectory(at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+      try text.write(to: file, atomically: true, encoding: .utf8)
+    }
+  }
+}

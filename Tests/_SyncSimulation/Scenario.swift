@@ -1,0 +1,141 @@
+package import SyncCore
+
+/// Devices with notes in folders and a hub, for tests in which the order of all messages is given.
+///
+/// A note requires its folder. A folder can have a parent.
+package final class Scenario {
+  package static let folder = EntityID(0)
+  package static let note = EntityID(1)
+  package static let title = PropertyID(1)
+  package static let text = PropertyID(2)
+  package static let color = PropertyID(3)
+  package static let parent = PropertyID(50)
+  package static let owner = PropertyID(51)
+
+  package static let model = SyncModel(entities: [
+    folder: SyncModel.Entity(references: [parent: false]), note: SyncModel.Entity(references: [owner: true]),
+  ])
+
+  /// A device.
+  package final class Device {
+    let scenario: Scenario
+    let store: SimulatedStore
+    private var client: SyncClient
+    private var lastRecord: UInt64 = 0
+    package var wall: Int64 = 1_000
+    package var limits = SyncClient.Limits()
+
+    init(_ scenario: Scenario, _ id: UInt64) {
+      self.scenario = scenario
+      store = SimulatedStore(device: DeviceID(id))
+      client = SyncClient(Scenario.model, SimulatedHashing(), SimulatedHashing())
+      lastRecord = id << 32
+    }
+
+    package var objects: [RecordID: SyncedObject] { store.state.objects }
+    package var zone: ZoneState { store.state.zone }
+    package var outbox: SealedCommit? { store.state.outbox?.commit }
+    package var pendingCount: Int { store.state.saves.count { $0.number > store.state.zone.settledThrough } }
+
+    /// Starts the process again.
+    package func restart() { client = SyncClient(Scenario.model, SimulatedHashing(), SimulatedHashing(), limits: limits) }
+
+    /// Returns a copy of the store's file, to be restored later.
+    package func backUp() -> Any { store.state }
+    package func restore(_ copy: Any) {
+      if let state = copy as? SimulatedStore.State { store.state = state }
+      restart()
+    }
+
+    /// Kills the process at a call to its store.
+    package func kill(afterCalls count: Int) { store.callsUntilKill = count }
+
+    // MARK: The application
+
+    /// Adds an object as if it had been saved before synchronization began.
+    package func addExisting(_ id: RecordID, _ object: SyncedObject) { store.setObjects(store.state.objects.merging([id: object]) { $1 }) }
+
+    package func newID() -> RecordID {
+      lastRecord += 1
+      return RecordID(high: 1, low: lastRecord)
+    }
+
+    package func save(_ changes: PendingChange...) throws {
+      wall += 1
+      _ = try store.save(changes, at: wall)
+    }
+
+    package func insertFolder(_ title: String) throws -> RecordID {
+      let id = newID()
+      try save(PendingChange(id, entity: Scenario.folder, [Scenario.title: .text(title), Scenario.parent: .null]))
+      return id
+    }
+
+    package func insertNote(_ text: String, in folder: RecordID) throws -> RecordID {
+      let id = newID()
+      try save(PendingChange(id, entity: Scenario.note, [Scenario.text: .text(text), Scenario.owner: .reference(folder)]))
+      return id
+    }
+
+    package func set(_ property: PropertyID, _ value: FieldValue, of id: RecordID, _ entity: EntityID = Scenario.note) throws {
+      try save(PendingChange(id, entity: entity, [property: value]))
+    }
+
+    package func delete(_ id: RecordID, _ entity: EntityID = Scenario.note) throws { try save(PendingChange(id, entity: entity, nil)) }
+
+    // MARK: Synchronization
+
+    package func handle(_ event: SyncClient.Event) throws -> [SyncClient.Action] {
+      wall += 1
+      return try client.handle(event, in: store, SyncClient.Environment(wall: wall, newDevice: scenario.newDevice()))
+    }
+
+    /// Sends requests and receives their answers until there is nothing to do.
+    package func synchronize() throws {
+      var actions = try handle(.remoteChange)
+      while let action = actions.first {
+        actions.removeFirst()
+        actions += try handle(scenario.answer(action))
+      }
+    }
+  }
+
+  package private(set) var devices: [Device] = []
+  package let hub = Hub(SimulatedHashing())
+  let storage = SimulatedHub(incarnation: 1)
+  /// The hub's time, in milliseconds since 1970.
+  package var time: Int64 = 1_000
+  private var lastDevice: UInt64 = 0
+
+  package init(deviceCount: Int = 2) { for _ in 0..<deviceCount { devices.append(Device(self, newDevice().value)) } }
+
+  func newDevice() -> DeviceID {
+    lastDevice += 1
+    return DeviceID(lastDevice)
+  }
+
+  /// Returns the hub's answer to a request, as the event that it causes.
+  package func answer(_ action: SyncClient.Action) throws -> SyncClient.Event {
+    time += 1
+    switch action {
+    case .pull(let request): return .pulled(try hub.pull(request, from: storage, at: time))
+    case .push(let commit): return .pushed(commit.digest, try hub.push(commit, to: storage, at: time))
+    }
+  }
+
+  /// Returns a backup of the hub, to be restored later.
+  package func backUpHub() -> Any { storage.state }
+
+  /// Restores the hub.
+  ///
+  /// - Parameter incarnation: The new incarnation, or nil if only the files were replaced.
+  package func restoreHub(_ copy: Any, incarnation: UInt64?) {
+    guard let state = copy as? SimulatedHub.State else { return }
+    storage.state = state
+    if let incarnation { storage.state.incarnation = Incarnation(incarnation) }
+  }
+
+  package var commitCount: Int { storage.state.commits.count }
+  /// The number of records on the hub that are not deleted.
+  package var liveCount: Int { storage.state.records.values.count { !$0.isDeleted } }
+}

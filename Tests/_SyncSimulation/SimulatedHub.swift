@@ -1,0 +1,118 @@
+import SyncCore
+
+/// The storage of a hub in memory, which can be restored from an older state.
+final class SimulatedHub: HubStorage {
+  struct State {
+    var incarnation: Incarnation
+    var heads: [Digest] = [.zero]
+    var commits: [CommitEntry] = []
+    var devices: [DeviceID: CommitEntry] = [:]
+    var records: [RecordName: StoredRecord] = [:]
+    /// The names of the records in the order of their commits.
+    var order: [PagePosition] = []
+  }
+  var state: State
+
+  init(incarnation: UInt64) { state = State(incarnation: Incarnation(incarnation)) }
+
+  func transaction<Result>(_ body: () throws -> Result) throws -> Result { try body() }
+  func incarnation() -> Incarnation { state.incarnation }
+  func head() -> ChainPoint { ChainPoint(sequence: Int64(state.commits.count), head: state.heads[state.commits.count]) }
+  func chainHead(at sequence: Int64) -> Digest? { sequence < state.heads.count ? state.heads[Int(sequence)] : nil }
+  func lastCommit(of device: DeviceID) -> CommitEntry? { state.devices[device] }
+  func version(of name: RecordName) -> Digest? { state.records[name]?.version }
+
+  func setRecord(_ record: StoredRecord) {
+    if let former = state.records.updateValue(record, forKey: record.name) {
+      let position = PagePosition(sequence: former.sequence, name: former.name)
+      state.order.remove(at: index(of: position))
+    }
+    let position = PagePosition(sequence: record.sequence, name: record.name)
+    state.order.insert(position, at: index(of: position))
+  }
+
+  func append(_ entry: CommitEntry, head: Digest) {
+    state.commits.append(entry)
+    state.heads.append(head)
+    state.devices[entry.device] = entry
+  }
+
+  func records(after position: PagePosition?, since sequence: Int64, maximumCount: Int) -> [StoredRecord] {
+    var first = index(of: PagePosition(sequence: sequence + 1, name: RecordName(.zero)))
+    if let position {
+      first = index(of: position)
+      if first < state.order.count, state.order[first] == position { first += 1 }
+    }
+    return state.order[first...].prefix(maximumCount).compactMap { state.records[$0.name] }
+  }
+
+  func commits(after sequence: Int64, through last: Int64) -> [CommitEntry] {
+    sequence < last ? Array(state.commits[Int(sequence)..<Int(last)]) : []
+  }
+
+  /// Returns the index of the first record that is not before a position.
+  private func index(of position: PagePosition) -> Int {
+    var (low, high) = (0, state.order.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if (state.order[middle].sequence, state.order[middle].name) < (position.sequence, position.name) {
+        low = middle + 1
+      } else {
+        high = middle
+      }
+    }
+    return low
+  }
+}
+
+/// Digests for simulations: fast, and different for different texts in all probability.
+struct SimulatedHashing: CommitHashing, CommitSealing {
+  func head(after head: Digest, adding commit: Digest) -> Digest { digest(of: head.allWords + commit.allWords) }
+
+  func digest(of words: [UInt64]) -> Digest {
+    var (a, b): (UInt64, UInt64) = (0x9E37_79B9_7F4A_7C15, 0xC2B2_AE3D_27D4_EB4F)
+    for word in words {
+      a = (a ^ word) &* 0xFF51_AFD7_ED55_8CCD
+      a ^= a >> 32
+      b = (b &+ a) &* 0xC4CE_B9FE_1A85_EC53
+      b ^= b >> 29
+    }
+    return Digest(a, b, a &* b, UInt64(words.count))
+  }
+
+  private func digest(of bytes: [UInt8], _ prefix: [UInt64]) -> Digest {
+    var words = prefix
+    words.reserveCapacity(prefix.count + bytes.count / 8 + 2)
+    var index = 0
+    while index < bytes.count {
+      var word: UInt64 = 0
+      for byte in bytes[index..<min(index + 8, bytes.count)] { word = word << 8 | UInt64(byte) }
+      words.append(word)
+      index += 8
+    }
+    words.append(UInt64(bytes.count))
+    return digest(of: words)
+  }
+
+  func name(of id: RecordID) -> RecordName { RecordName(digest(of: [7, id.high, id.low])) }
+
+  func seal(_ commit: Commit) -> SealedCommit {
+    let header =
+      [commit.device.value, UInt64(bitPattern: commit.deviceSequence), commit.incarnation.value, commit.time.value]
+      + [UInt64(bitPattern: commit.base.sequence)] + commit.base.head.allWords
+    var records: [SealedRecord] = []
+    var words = header
+    for change in commit.changes {
+      let body = RecordCoding.encode(change.record, of: change.id)
+      let version = digest(of: body, header)
+      records.append(
+        SealedRecord(
+          name: name(of: change.id), replacedVersion: change.replacedVersion, version: version, isDeleted: change.record.isDeleted,
+          body: body))
+      words += version.allWords + (change.replacedVersion?.allWords ?? [1])
+    }
+    return SealedCommit(commit, records: records, digest: digest(of: words))
+  }
+
+  func open(_ record: StoredRecord) throws -> (id: RecordID, record: Record) { try RecordCoding.decode(record.body) }
+}

@@ -1,0 +1,39 @@
+import SyncCore
+
+/// A random model: some entities with attributes, and required and optional to-one relationships between them.
+struct SimulatedModel {
+  struct Entity {
+    let id: EntityID
+    let attributes: [PropertyID]
+    /// The destinations of the relationships by property.
+    let references: [(property: PropertyID, destination: Int, isRequired: Bool)]
+  }
+  let entities: [Entity]
+  let syncModel: SyncModel
+
+  init(_ random: inout SimulationRandom) {
+    var entities: [Entity] = []
+    for number in 0..<(2 + random.number(below: 3)) {
+      let attributes = (0...random.number(below: 3)).map { PropertyID(UInt64(number * 100 + $0)) }
+      var references: [(property: PropertyID, destination: Int, isRequired: Bool)] = []
+      for index in 0..<random.number(below: 3) {
+        // Only earlier entities are required, so that there can be a first object.
+        let isRequired = number > 0 && random.chance(0.6)
+        let destination = random.number(below: isRequired ? number : number + 1)
+        references.append((PropertyID(UInt64(number * 100 + 50 + index)), destination, isRequired))
+      }
+      entities.append(Entity(id: EntityID(UInt64(number)), attributes: attributes, references: references))
+    }
+    self.entities = entities
+    syncModel = SyncModel(
+      entities: Dictionary(
+        uniqueKeysWithValues: entities.map { entity in
+          (
+            entity.id,
+            SyncModel.Entity(references: Dictionary(uniqueKeysWithValues: entity.references.map { ($0.property, $0.isRequired) }))
+          )
+        }))
+  }
+
+  func entity(_ id: EntityID) -> Entity { entities[Int(id.value)] }
+}

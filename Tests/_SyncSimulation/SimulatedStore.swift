@@ -1,0 +1,181 @@
+import SyncCore
+
+/// A store in memory, whose process can be killed at any call.
+final class SimulatedStore: SyncStore {
+  struct State {
+    var zone: ZoneState
+    var entries: [RecordID: RecordEntry] = [:]
+    var objects: [RecordID: SyncedObject] = [:]
+    var saves: [PendingSave] = []
+    var lastNumber: Int64 = 0
+    var outbox: FrozenCommit?
+    var staged: [StoredRecord] = []
+    /// The records that have ever referred to a record.
+    var referrers: [RecordID: Set<RecordID>] = [:]
+  }
+
+  /// The process was killed.
+  struct Kill: Error {}
+
+  var state: State
+  /// The number of calls until the process is killed.
+  var callsUntilKill: Int?
+  /// The number of transactions that were committed.
+  private(set) var commitCount = 0
+  private var isInTransaction = false
+
+  init(device: DeviceID) { state = State(zone: ZoneState(device: device)) }
+
+  private func call() throws {
+    guard let calls = callsUntilKill else { return }
+    if calls == 0 { throw Kill() }
+    callsUntilKill = calls - 1
+  }
+
+  func transaction<Result>(_ body: () throws -> Result) throws -> Result {
+    try call()
+    precondition(!isInTransaction)
+    isInTransaction = true
+    defer { isInTransaction = false }
+    let former = state
+    do {
+      let result = try body()
+      // Killed before the commit.
+      try call()
+      commitCount += 1
+      return result
+    } catch {
+      state = former
+      throw error
+    }
+  }
+
+  func zone() throws -> ZoneState {
+    try call()
+    return state.zone
+  }
+  func setZone(_ zone: ZoneState) throws {
+    try call()
+    state.zone = zone
+  }
+
+  func entry(of id: RecordID) throws -> RecordEntry? {
+    try call()
+    return state.entries[id]
+  }
+  func setEntry(_ entry: RecordEntry, of id: RecordID) throws {
+    try call()
+    state.entries[id] = entry
+    addReferrer(id, entry.base?.record)
+    addReferrer(id, entry.held)
+  }
+  func records(after id: RecordID?, maximumCount: Int) throws -> [RecordID] {
+    try call()
+    let ids = state.entries.keys.sorted()
+    guard let id else { return Array(ids.prefix(maximumCount)) }
+    return Array(ids.drop { $0 <= id }.prefix(maximumCount))
+  }
+  func unsentRecords() throws -> [RecordID] {
+    try call()
+    return state.entries.filter(\.value.isUnsent).map(\.key)
+  }
+
+  func pendingSaves(after number: Int64, maximumChangeCount: Int) throws -> [PendingSave] {
+    try call()
+    var (result, count): ([PendingSave], Int) = ([], 0)
+    for save in state.saves where save.number > number {
+      if !result.isEmpty, count >= maximumChangeCount { break }
+      result.append(save)
+      count += save.changes.count
+    }
+    return result
+  }
+  func pendingChanges(of id: RecordID, after number: Int64) throws -> Record? {
+    try call()
+    return pending(of: id, after: number)
+  }
+  func restamp(_ stamps: [Int64: Stamp]) throws {
+    try call()
+    for index in state.saves.indices {
+      if let stamp = stamps[state.saves[index].number] { state.saves[index].stamp = stamp }
+    }
+  }
+
+  func object(of id: RecordID) throws -> SyncedObject? {
+    try call()
+    return state.objects[id]
+  }
+  func setObject(_ object: SyncedObject?, of id: RecordID) throws {
+    try call()
+    state.objects[id] = object
+  }
+  func referrers(of id: RecordID) throws -> [RecordID] {
+    try call()
+    return Array(state.referrers[id] ?? [])
+  }
+
+  func outbox() throws -> FrozenCommit? {
+    try call()
+    return state.outbox
+  }
+  func setOutbox(_ commit: FrozenCommit?) throws {
+    try call()
+    state.outbox = commit
+  }
+
+  func stage(_ records: [StoredRecord]) throws {
+    try call()
+    state.staged += records
+  }
+  func takeStagedRecords() throws -> [StoredRecord] {
+    try call()
+    defer { state.staged = [] }
+    return state.staged
+  }
+
+  // MARK: The application
+
+  /// Sets the objects that are there before synchronization begins.
+  func setObjects(_ objects: [RecordID: SyncedObject]) {
+    state.objects = objects
+    for (id, object) in objects {
+      for destination in object.values.values.compactMap(\.reference) { state.referrers[destination, default: []].insert(id) }
+    }
+  }
+
+  /// Saves changes of the application.
+  func save(_ changes: [PendingChange], at wall: Int64) throws -> PendingSave {
+    try transaction {
+      for change in changes where state.entries[change.id] == nil && pending(of: change.id, after: 0) == nil {
+        if let object = state.objects[change.id] { try Baseline.add(object, of: change.id, in: self) }
+      }
+      let stamp = Stamp(state.zone.clock.stamp(at: wall), state.zone.device)
+      state.lastNumber += 1
+      let save = PendingSave(number: state.lastNumber, stamp: stamp, changes: changes)
+      state.saves.append(save)
+      for change in changes {
+        if let values = change.values {
+          state.objects[change.id, default: SyncedObject(entity: change.entity, [:])].values.merge(values) { $1 }
+          addReferrer(change.id, change.record(stamp))
+        } else {
+          state.objects[change.id] = nil
+        }
+      }
+      return save
+    }
+  }
+
+  func pending(of id: RecordID, after number: Int64) -> Record? {
+    var result: Record?
+    for save in state.saves where save.number > number {
+      for change in save.changes where change.id == id { result = result.joined(with: change.record(save.stamp)) }
+    }
+    return result
+  }
+
+  private func addReferrer(_ id: RecordID, _ record: Record?) {
+    for field in record?.fields ?? [] {
+      if let destination = field.value.reference { state.referrers[destination, default: []].insert(id) }
+    }
+  }
+}

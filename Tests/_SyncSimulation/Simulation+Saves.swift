@@ -1,0 +1,105 @@
+import SyncCore
+
+extension Simulation {
+  /// Makes a random save on a device, as an application would: with the delete rules Cascade for required relationships and Nullify for
+  /// others.
+  func save(on device: SimulatedDevice, _ random: inout SimulationRandom) throws {
+    var editor = ObjectEditor(objects: device.store.state.objects, model: model)
+    for _ in 0...random.number(below: 4) {
+      let choice = random.number(below: 100)
+      if choice < 40 {
+        editor.insert(newRecordID(), &random)
+      } else if choice < 85 {
+        editor.update(&random)
+      } else {
+        editor.delete(&random)
+      }
+    }
+    let changes = editor.changes
+    if changes.isEmpty { return }
+    let save = try device.store.save(changes, at: wall(of: device))
+    record(save, of: device)
+  }
+}
+
+/// Collects the changes of one save.
+struct ObjectEditor {
+  private(set) var objects: [RecordID: SyncedObject]
+  private let original: [RecordID: SyncedObject]
+  private let model: SimulatedModel
+
+  init(objects: [RecordID: SyncedObject], model: SimulatedModel) {
+    (self.objects, original, self.model) = (objects, objects, model)
+  }
+
+  /// What differs from the original.
+  var changes: [PendingChange] {
+    Set(objects.keys).union(original.keys).sorted().compactMap { id in
+      switch (original[id], objects[id]) {
+      case (let former?, let object?):
+        let changed = object.values.filter { former.values[$0.key] != $0.value }
+        return changed.isEmpty ? nil : PendingChange(id, entity: object.entity, changed)
+      case (nil, let object?): return PendingChange(id, entity: object.entity, object.values)
+      case (let former?, nil): return PendingChange(id, entity: former.entity, nil)
+      case (nil, nil): return nil
+      }
+    }
+  }
+
+  private func objects(of entity: Int) -> [RecordID] {
+    objects.filter { $0.value.entity == model.entities[entity].id }.map(\.key).sorted()
+  }
+
+  mutating func insert(_ id: RecordID, _ random: inout SimulationRandom) {
+    guard let entity = random.element(of: model.entities) else { return }
+    var values: [PropertyID: FieldValue] = [:]
+    for attribute in entity.attributes { values[attribute] = Self.value(&random) }
+    for reference in entity.references {
+      let destination = random.element(of: objects(of: reference.destination))
+      if reference.isRequired, destination == nil { return }
+      values[reference.property] = destination.flatMap { reference.isRequired || random.chance(0.7) ? .reference($0) : nil } ?? .null
+    }
+    objects[id] = SyncedObject(entity: entity.id, values)
+  }
+
+  mutating func update(_ random: inout SimulationRandom) {
+    guard let id = random.element(of: objects.keys.sorted()), let object = objects[id] else { return }
+    let entity = model.entity(object.entity)
+    if random.chance(0.35), let reference = random.element(of: entity.references) {
+      if let destination = random.element(of: objects(of: reference.destination)), reference.isRequired || random.chance(0.8) {
+        objects[id]?.values[reference.property] = .reference(destination)
+      } else if !reference.isRequired {
+        objects[id]?.values[reference.property] = .null
+      }
+    } else if let attribute = random.element(of: entity.attributes) {
+      objects[id]?.values[attribute] = Self.value(&random)
+    }
+  }
+
+  mutating func delete(_ random: inout SimulationRandom) {
+    guard let id = random.element(of: objects.keys.sorted()) else { return }
+    delete(id)
+  }
+
+  private mutating func delete(_ id: RecordID) {
+    objects[id] = nil
+    for (other, object) in objects.sorted(by: { $0.key < $1.key }) {
+      for (property, value) in object.values where value.reference == id && objects[other] != nil {
+        if model.syncModel.isRequired(property, of: object.entity) {
+          delete(other)
+        } else {
+          objects[other]?.values[property] = .null
+        }
+      }
+    }
+  }
+
+  private static func value(_ random: inout SimulationRandom) -> FieldValue {
+    switch random.number(below: 10) {
+    case 0: .null
+    case 1: .text("text \(random.number(below: 5))")
+    case 2: .real(Double(random.number(below: 100)).bitPattern)
+    default: .integer(Int64(random.number(below: 1_000_000)))
+    }
+  }
+}
