@@ -69,36 +69,50 @@ extension SaveExecutor {
     return connection.changes > 0
   }
 
-  /// - Parameter new: The new rows, if the links are reported. Other links can be stored already, so they are inserted one by one.
+  /// - Parameter new: The new rows, if changes are reported.
   private mutating func addLinks(of relationship: Int, _ changes: [SaveChangesRequest.RelationshipChange], _ new: NewRows?) throws {
     guard case .join(let side) = schema.relationships[relationship] else { return }
-    let isSymmetric = side.isSymmetric
-    let isReported = self.changes?.needs.relationships[relationship] ?? false
-    func isCertainlyNew(_ source: ObjectReference, _ member: ObjectReference) -> Bool {
-      guard isReported, let new else { return true }
-      return !isSymmetric && (new.contain(source) || new.contain(member))
+    if let new, self.changes?.needs.relationships[relationship] ?? false { return try addReported(side, relationship, changes, new) }
+    var count = 0
+    for position in changes.indices where changes[position].relationshipID == relationship { count += changes[position].added.count }
+    var links = LinkInsertion(side: side, rest: side.isSymmetric ? count * 2 : count)
+    for position in changes.indices where changes[position].relationshipID == relationship {
+      let source = changes[position].source
+      for member in changes[position].added {
+        try add(source, member, to: &links)
+        if side.isSymmetric { try add(member, source, to: &links) }
+      }
     }
+  }
+
+  /// Adds links, and records which of them were stored already. Links without a new object are inserted one by one.
+  private mutating func addReported(
+    _ side: JoinSide, _ relationship: Int, _ changes: [SaveChangesRequest.RelationshipChange], _ new: NewRows
+  ) throws {
     let positions = changes.indices.filter { changes[$0].relationshipID == relationship }
+    /// Returns whether a link cannot be stored already. A link of a symmetric relationship can be added from both ends.
+    func isNew(_ source: ObjectReference, _ member: ObjectReference) -> Bool {
+      !side.isSymmetric && (new.contain(source) || new.contain(member))
+    }
     var count = 0
     for position in positions {
       let source = changes[position].source
-      for member in changes[position].added where isCertainlyNew(source, member) { count += 1 }
+      for member in changes[position].added where isNew(source, member) { count += 1 }
     }
-    var links = LinkInsertion(side: side, rest: isSymmetric ? count * 2 : count)
+    var links = LinkInsertion(side: side, rest: count)
     for position in positions {
       let source = changes[position].source
       for member in changes[position].added {
-        if isCertainlyNew(source, member) {
+        if isNew(source, member) {
           try add(source, member, to: &links)
-          if isSymmetric { try add(member, source, to: &links) }
-        } else {
-          var link = LinkInsertion(side: side, rest: 1)
-          try add(source, member, to: &link)
-          if connection.changes == 0 { applied.omitAddition(of: member, at: position) }
-          if isSymmetric {
-            link.rest = 1
-            try add(member, source, to: &link)
-          }
+          continue
+        }
+        var link = LinkInsertion(side: side, rest: 1)
+        try add(source, member, to: &link)
+        if connection.changes == 0 { applied.omitAddition(of: member, at: position) }
+        if side.isSymmetric {
+          link.rest = 1
+          try add(member, source, to: &link)
         }
       }
     }
