@@ -66,7 +66,9 @@ extension TransactionObserverSpecification {
     context.delete(tags[0])
     context.delete(book)
     try context.save()
-    XCTAssertEqual(observer.takeLines().filter { $0.contains("Book.tags") }, ["Book.tags -2 +0"])
+    // A store of an application reports a save before it finds the conflict with the other deletion; the save is then repeated.
+    let committed = observer.takeLines().split(separator: "did roll back", omittingEmptySubsequences: false).last ?? []
+    XCTAssertEqual(committed.filter { $0.contains("Book.tags") }, ["Book.tags -2 +0"])
   }
 
   func testAnOrderContainsTheMembersOfOtherContexts() throws {
