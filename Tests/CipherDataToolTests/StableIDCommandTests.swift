@@ -157,22 +157,23 @@ final class StableIDCommandTests: XCTestCase {
 
   func testIDsOfNestedObjectsThatAreFoundByTheirContentsAreReported() async throws {
     let fixture = try ToolFixture()
-    try await fixture.makeStore(of: ManagedObjectModel {
-      Entity("Shelf") {
-        Attribute("name", .string)
-        Relationship("boxes", toMany: "Box", inverse: "shelf").onDelete(.cascade)
-        Unique("name")
-      }
-      Entity("Box") {
-        Attribute("label", .string)
-        Relationship("shelf", to: "Shelf", inverse: "boxes")
-        Relationship("items", toMany: "Item", inverse: "box").onDelete(.cascade)
-      }
-      Entity("Item") {
-        Attribute("text", .string)
-        Relationship("box", to: "Box", inverse: "items")
-      }
-    })
+    try await fixture.makeStore(
+      of: ManagedObjectModel {
+        Entity("Shelf") {
+          Attribute("name", .string)
+          Relationship("boxes", toMany: "Box", inverse: "shelf").onDelete(.cascade)
+          Unique("name")
+        }
+        Entity("Box") {
+          Attribute("label", .string)
+          Relationship("shelf", to: "Shelf", inverse: "boxes")
+          Relationship("items", toMany: "Item", inverse: "box").onDelete(.cascade)
+        }
+        Entity("Item") {
+          Attribute("text", .string)
+          Relationship("box", to: "Box", inverse: "items")
+        }
+      })
     func line(_ ids: [String]) -> String {
       func id(_ number: Int) -> String { ids.isEmpty ? "" : "\"$stableID\":\"7B0A0326-AFB8-8C16-B33B-0000000000\(ids[number])\"," }
       return "{\"$entity\":\"Shelf\",\(id(0))\"name\":\"s\",\"boxes\":[{\(id(1))\"label\":\"b\",\"items\":[{\(id(2))\"text\":\"i\"}]}]}"

@@ -71,7 +71,8 @@ final class MemberMergeTests: XCTestCase {
       XCTAssertEqual(again.added, merge.added, "idempotence")
       XCTAssertEqual(again.removed, merge.removed, "idempotence")
       // Of three devices, the order in which they meet does not matter.
-      let third = MemberDifference(added: members(generator.next() & generator.next() & otherRemoved), removed: members(removed & otherAdded))
+      let third = MemberDifference(
+        added: members(generator.next() & generator.next() & otherRemoved), removed: members(removed & otherAdded))
       let (left, right) = (
         ThreeWayMerge.members(mine: third, theirs: merge),
         ThreeWayMerge.members(mine: ThreeWayMerge.members(mine: third, theirs: mine), theirs: theirs)

@@ -57,7 +57,9 @@ extension JSONGraph {
       }
     }
     // Others may have changed the order since the context read it.
-    if let order = change.order(over: members(of: relationship)[change.source] ?? []) { orders[relationship.id, default: [:]][change.source] = order }
+    if let order = change.order(over: members(of: relationship)[change.source] ?? []) {
+      orders[relationship.id, default: [:]][change.source] = order
+    }
   }
 
   // MARK: Checks

@@ -127,7 +127,8 @@ struct ExportCommand: AsyncParsableCommand {
       for (relationship, count) in exporter.omitted {
         let entity = context.persistentStoreCoordinator.compiledModel.entities[relationship.sourceEntity].name
         let references = count == 1 ? "1 reference" : "\(count) references"
-        Tool.note("\(entity).\(relationship.name): \(references) to objects that are not exported left out; use --stable-ids to include them")
+        Tool.note(
+          "\(entity).\(relationship.name): \(references) to objects that are not exported left out; use --stable-ids to include them")
       }
     }
   }

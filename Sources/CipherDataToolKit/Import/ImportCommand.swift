@@ -38,7 +38,9 @@ struct ImportCommand: AsyncParsableCommand {
   @Flag(help: "Skip and report invalid lines, instead of failing and importing nothing.")
   var skipBadLines = false
 
-  @Flag(name: .customLong("stable-ids"), help: "Enable the stable IDs of the store first, so that new objects have those of the input; see `stable-ids`.")
+  @Flag(
+    name: .customLong("stable-ids"),
+    help: "Enable the stable IDs of the store first, so that new objects have those of the input; see `stable-ids`.")
   var stableIDs = false
 
   @OptionGroup(title: "From Core Data")

@@ -30,7 +30,9 @@ extension ManagedObjectContext {
     object.flags.subtract([
       .isRemoved, .isUpdated, .isDeleted, .deletePropagated, .defersDeleteRules, .isAnnounced, .isRestored, .hasPendingChange,
     ])
-    object.flags.subtract([.isListedAsUpdated, .isListedAsDeleted, .isLocked, .willSaveCalled, .writesInPlace, .isRecent, .isInaccessible, .wasReset])
+    object.flags.subtract([
+      .isListedAsUpdated, .isListedAsDeleted, .isLocked, .willSaveCalled, .writesInPlace, .isRecent, .isInaccessible, .wasReset,
+    ])
     object.flags.insert(.isInserted)
     if wasStored { object.becomeInserted() }
     register(object)

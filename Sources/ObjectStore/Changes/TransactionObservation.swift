@@ -100,7 +100,10 @@ package final class TransactionObservation: ChangeConsumer, @unchecked Sendable 
     fileprivate init(_ counts: [Int]) { self.counts = counts }
   }
 
-  init(of transaction: ObservedTransaction, by registrations: [TransactionObservers.Registration], model: CompiledModel, observers registry: TransactionObservers) {
+  init(
+    of transaction: ObservedTransaction, by registrations: [TransactionObservers.Registration], model: CompiledModel,
+    observers registry: TransactionObservers
+  ) {
     self.transaction = transaction
     self.registry = registry
     self.model = model

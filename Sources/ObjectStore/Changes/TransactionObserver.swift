@@ -173,7 +173,8 @@ extension PersistentStoreCoordinator {
     let included = options.entityNames.map { names in
       names.flatMap { compiledModel.entity(named: $0)?.subtree ?? 0..<0 }.map { compiledModel.entities[$0] }
     }
-    for name in options.propertyNames ?? [] where !(included ?? compiledModel.entities).contains(where: { $0.property(named: name) != nil }) {
+    for name in options.propertyNames ?? [] where !(included ?? compiledModel.entities).contains(where: { $0.property(named: name) != nil })
+    {
       throw StoreError(.unknownObservedProperty(name), operation: .observe)
     }
     transactionObservers.add(observer, options, model: compiledModel)

@@ -84,7 +84,8 @@ extension PersistentStoreDescription {
       }
       if !setting.apply(value, &self) {
         throw StoreError(
-          .optionOfAnotherType(name, expected: setting.typeName, found: StoreSetting.typeName(of: value)), operation: .open, path: url?.path)
+          .optionOfAnotherType(name, expected: setting.typeName, found: StoreSetting.typeName(of: value)), operation: .open, path: url?.path
+        )
       }
     }
   }

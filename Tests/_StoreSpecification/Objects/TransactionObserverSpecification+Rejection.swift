@@ -160,7 +160,8 @@ extension TransactionObserverSpecification {
 
   func testWritingInACallbackIsAnError() throws {
     let folder = try makeFolder()
-    let isHistoryStore = PersistentStoreCoordinator.storeClass(of: storeUnderTest.storeDescription(in: folder).type) is any HistoryStore.Type
+    let isHistoryStore =
+      PersistentStoreCoordinator.storeClass(of: storeUnderTest.storeDescription(in: folder).type) is any HistoryStore.Type
     let open = try openStore(in: folder) { $0.historyTracking = isHistoryStore ? true : nil }
     let context = open.newContext()
     let book = try context.insert("Book", ["title": "One"])

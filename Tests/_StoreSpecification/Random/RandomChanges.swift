@@ -179,7 +179,8 @@ final class RandomChanges {
     case 2:
       _ = try context.execute(
         BatchUpdateRequest(entityName: "Node", predicate: .compare("score", .greater, number - 10), propertiesToUpdate: ["score": 1]))
-    default: if let zed, !zed.objectID.isTemporaryID { _ = try context.execute(BatchDeleteRequest(objectIDs: [zed.objectID, node.objectID])) }
+    default:
+      if let zed, !zed.objectID.isTemporaryID { _ = try context.execute(BatchDeleteRequest(objectIDs: [zed.objectID, node.objectID])) }
     }
   }
 
