@@ -139,7 +139,7 @@ struct NestedSave {
       if object.flags.contains(.isFault) && object.row == nil || object.flags.contains(.isInaccessible) {
         // The parent had a fault for the object before it existed.
         object.flags.subtract([.isFault, .isInaccessible])
-        object.flags.formUnion([.isInserted, .isUnsaved])
+        object.flags.formUnion(.newObject)
         context.unitOfWork.recordInsertion(object)
         context.recorder?.recordInsertion(of: object)
       }

@@ -6,7 +6,7 @@ extension ManagedObjectSeed {
   /// Creates the seed of a new object without a context.
   package init(newObjectOf entity: CompiledEntity, of coordinator: PersistentStoreCoordinator) {
     let objectID = ObjectRegistry.makeTemporaryID(entity, space: coordinator.temporarySpace.number)
-    self.init(objectID: objectID, context: nil, image: nil, flags: [.isInserted, .isUnsaved])
+    self.init(objectID: objectID, context: nil, image: nil, flags: .newObject)
   }
 }
 

@@ -23,7 +23,7 @@ extension ManagedObjectSeed {
 
   /// Creates the seed of a new object that already has an ID.
   init(newObject objectID: ManagedObjectID, in context: ManagedObjectContext) {
-    self.init(objectID: objectID, context: Unmanaged.passUnretained(context), image: nil, flags: [.isInserted, .isUnsaved])  // the caller retains it
+    self.init(objectID: objectID, context: Unmanaged.passUnretained(context), image: nil, flags: .newObject)  // the caller retains it
   }
 }
 
@@ -86,6 +86,12 @@ extension ManagedObjectSeed {
   static let isUnsaved = ObjectFlags(rawValue: 33_554_432)
   /// The context was reset while it had the object: the row may exist.
   static let wasReset = ObjectFlags(rawValue: 67_108_864)
+
+  // Constants, because a literal of several flags allocates in debug builds each time it is used.
+  /// The flags of a new object.
+  static let newObject: ObjectFlags = [.isInserted, .isUnsaved]
+  /// The flags that a save of the object clears.
+  static let clearedBySave: ObjectFlags = [.isInserted, .isUpdated, .outlivesRow, .isUnsaved]
 
   /// Whether a save writes the row of an object again, though none of its values is changed.
   func reinsertsRow(_ row: UnsafeRawPointer?) -> Bool { contains(.outlivesRow) && row != nil }

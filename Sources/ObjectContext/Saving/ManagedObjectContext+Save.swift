@@ -120,7 +120,7 @@ extension ManagedObject {
     if let row { setRow(row) }
     if let overlay, withEntity(\.hasTransientSlots) { keepTransientValues(of: overlay, save) }
     for state in toManyStates { state.commit(replacing: save.savedReference) }
-    flags.subtract([.isInserted, .isUpdated, .outlivesRow, .isUnsaved])
+    flags.subtract(.clearedBySave)
     updateDirectRow()
   }
 
