@@ -116,17 +116,27 @@ extension SyncClient {
     var zone = try store.zone()
     let limit = HybridTime(milliseconds: zone.clock.hubTime(at: environment.wall))
     zone.clock.reset()
-    var (stamps, restamped): ([Int64: Stamp], Set<RecordID>) = ([:], [])
-    for save in try store.pendingSaves(after: zone.settledThrough, maximumChangeCount: .max) {
+    try restampSaves(in: store, after: zone.settledThrough) { save in
       if save.stamp.time <= limit {
         zone.clock.reset(to: save.stamp.time)
-        continue
+        return nil
       }
-      stamps[save.number] = Stamp(zone.clock.stamp(at: environment.wall), zone.device)
+      return Stamp(zone.clock.stamp(at: environment.wall), zone.device)
+    }
+    try store.setZone(zone)
+  }
+
+  /// Replaces the stamps of pending saves, and updates the objects that follow from them.
+  ///
+  /// - Parameter newStamp: Returns the new stamp of a save, or nil if it keeps its own.
+  func restampSaves(in store: some SyncStore, after number: Int64, _ newStamp: (PendingSave) -> Stamp?) throws {
+    var (stamps, restamped): ([Int64: Stamp], Set<RecordID>) = ([:], [])
+    for save in try store.pendingSaves(after: number, maximumChangeCount: .max) {
+      guard let stamp = newStamp(save) else { continue }
+      stamps[save.number] = stamp
       for change in save.changes { restamped.insert(change.id) }
     }
     try store.restamp(stamps)
-    try store.setZone(zone)
     try VisibleState(model, in: store).update(restamped)
   }
 }

@@ -87,12 +87,6 @@ extension SyncClient {
     zone.deviceSequence = 0
     try store.setZone(zone)
     try store.setOutbox(nil)  // The former identity has sent it.
-    var (stamps, changed): ([Int64: Stamp], Set<RecordID>) = ([:], [])
-    for save in try store.pendingSaves(after: zone.settledThrough, maximumChangeCount: .max) {
-      stamps[save.number] = Stamp(save.stamp.time, zone.device)
-      for change in save.changes { changed.insert(change.id) }
-    }
-    try store.restamp(stamps)
-    try VisibleState(model, in: store).update(changed)
+    try restampSaves(in: store, after: zone.settledThrough) { Stamp($0.stamp.time, zone.device) }
   }
 }
