@@ -155,7 +155,7 @@ final class MemberMergeTests: XCTestCase {
       XCTAssertEqual(merged(base, mine, base), mine, "identity of mine")
       XCTAssertEqual(merged(base, mine, mine), mine)
       XCTAssertEqual(merged(base, mine, order), order, "idempotence")
-      XCTAssertEqual(Set(merged(base, theirs, mine)), expected, "both sides' members, whoever wins")
+      XCTAssertEqual(Set(merged(base, theirs, mine)), expected, "both sides' members, whichever side wins")
       // Members that neither side has moved or removed keep their order.
       let moved = Set(movedMembers(base, mine) + movedMembers(base, theirs))
       let left = base.filter { !moved.contains($0) && expected.contains($0) }

@@ -377,7 +377,7 @@ extension PersistentStore {
   ///   - consumer: The consumer of the changes, or nil if nothing needed them when the request began.
   ///   - publishes: Whether the coordinator publishes the changes.
   ///   - merges: Whether the caller merges the changes into its objects.
-  /// - Returns: The change set that the caller merges, or nil if there is none.
+  /// - Returns: The change set that the caller merges, or nil if it does not merge or nothing was changed.
   package func finishBatch(
     _ operation: PublishedChanges.Operation, _ consumer: PublishedChanges?, publishes: Bool, merges: Bool = false, scope: RequestScope,
     historyPosition: HistoryPosition? = nil

@@ -6,7 +6,7 @@ public struct RecordedValues: Sendable, Hashable {
   package enum Value: Sendable, Hashable {
     /// The stored value of an attribute.
     case attribute(Slot)
-    /// The destination of a to-one relationship, or nil if there is none.
+    /// The destination of a to-one relationship, or nil if the relationship is nil.
     case object(ManagedObjectID?)
     /// An external value, of which only the size in bytes and the SHA-256 digest are recorded.
     case large(size: Int64, digest: [UInt8])
