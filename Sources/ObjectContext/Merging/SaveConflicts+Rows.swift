@@ -95,13 +95,13 @@ extension SaveConflicts {
     guard let object = object(reference) else { return }
     for state in object.toManyStates where state.isLoaded && !state.relationship.isTransient {
       let relationship = state.relationship
-      let inverse = model.inverse(of: relationship)
-      guard inverse?.isToMany ?? true else { continue }
+      guard model.inverse(of: relationship)?.isToMany ?? true else { continue }
       let members = state.members.map { context.registry.savedReference($0) }
       let stored = try storedRows(members.filter { inserted[$0] == nil })
       let existing = members.filter { (inserted[$0] != nil || stored[$0] != nil) && deletions[$0] == nil }
-      if let inverse, inverse.id < relationship.id {
-        for member in existing { link(member, inverse.id, [reference], order: nil) }
+      let (leading, isReversed) = model.leading(relationship)
+      if isReversed {
+        for member in existing { link(member, leading.id, [reference], order: nil) }
         if relationship.isOrdered { link(reference, relationship.id, [], order: existing) }
       } else {
         link(reference, relationship.id, existing, order: relationship.isOrdered ? existing : nil)

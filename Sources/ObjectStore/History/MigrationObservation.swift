@@ -86,12 +86,12 @@ private final class StageChanges: ChangeConsumer {
     guard let source = reference(links.source), let relationship = relationship(links.relationship) else { return }
     let (added, removed) = (links.addedMembers.compactMap(reference), links.removedMembers.compactMap(reference))
     if added.isEmpty, removed.isEmpty { return }
-    guard let inverse = ids.model.inverse(of: relationship), inverse.id < relationship.id else {
-      return observation.receive(.links(ChangedLinks(relationship, of: source, added: added, removed: removed, in: space)))
+    let (leading, isReversed) = ids.model.leading(relationship)
+    guard isReversed else {
+      return observation.receive(.links(ChangedLinks(leading, of: source, added: added, removed: removed, in: space)))
     }
-    // The inverse comes first in the newer model.
-    for member in removed { observation.receive(.links(ChangedLinks(inverse, of: member, removed: [source], in: space))) }
-    for member in added { observation.receive(.links(ChangedLinks(inverse, of: member, added: [source], in: space))) }
+    for member in removed { observation.receive(.links(ChangedLinks(leading, of: member, removed: [source], in: space))) }
+    for member in added { observation.receive(.links(ChangedLinks(leading, of: member, added: [source], in: space))) }
   }
 
   // MARK: Conversion
