@@ -21,3 +21,13 @@ package struct PropertyID: Hashable, Comparable, Sendable {
   package init(_ value: UInt64) { self.value = value }
   package static func < (one: PropertyID, other: PropertyID) -> Bool { one.value < other.value }
 }
+
+/// The identity of a zone: a UUID.
+package struct ZoneID: Hashable, Comparable, Sendable {
+  package let high: UInt64
+  package let low: UInt64
+
+  package init(high: UInt64, low: UInt64) { (self.high, self.low) = (high, low) }
+
+  package static func < (one: ZoneID, other: ZoneID) -> Bool { (one.high, one.low) < (other.high, other.low) }
+}
