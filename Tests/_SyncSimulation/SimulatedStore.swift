@@ -23,6 +23,12 @@ final class SimulatedStore: SyncStore {
   /// The number of transactions that were committed.
   private(set) var commitCount = 0
   private var isInTransaction = false
+  /// The objects that were written in the transaction.
+  private var writtenObjects: Set<RecordID> = []
+  /// The objects that referred to an object when it was deleted.
+  private var remainingReferrers: [(referrer: RecordID, destination: RecordID)] = []
+  /// How the contract of the store was violated.
+  private(set) var violation: String?
 
   init(device: DeviceID) { state = State(zone: ZoneState(device: device)) }
 
@@ -38,8 +44,12 @@ final class SimulatedStore: SyncStore {
     isInTransaction = true
     defer { isInTransaction = false }
     let former = state
+    (writtenObjects, remainingReferrers) = ([], [])
     do {
       let result = try body()
+      for (referrer, destination) in remainingReferrers where state.objects[referrer] != nil {
+        violation = "object \(destination.low) was deleted before its referrer \(referrer.low) was updated"
+      }
       // Killed before the commit.
       try call()
       commitCount += 1
@@ -75,9 +85,10 @@ final class SimulatedStore: SyncStore {
     guard let id else { return Array(ids.prefix(maximumCount)) }
     return Array(ids.drop { $0 <= id }.prefix(maximumCount))
   }
-  func unsentRecords() throws -> [RecordID] {
+  func unsentRecords(after id: RecordID?, maximumCount: Int) throws -> [RecordID] {
     try call()
-    return state.entries.filter(\.value.isUnsent).map(\.key)
+    let ids = state.entries.filter { entry in entry.value.isUnsent && id.map { $0 < entry.key } ?? true }.keys.sorted()
+    return Array(ids.prefix(maximumCount))
   }
 
   func pendingSaves(after number: Int64, maximumChangeCount: Int) throws -> [PendingSave] {
@@ -105,9 +116,23 @@ final class SimulatedStore: SyncStore {
     try call()
     return state.objects[id]
   }
-  func setObject(_ object: SyncedObject?, of id: RecordID) throws {
+  func setObjects(_ changes: [(id: RecordID, object: SyncedObject?)]) throws {
     try call()
-    state.objects[id] = object
+    for change in changes {
+      if !writtenObjects.insert(change.id).inserted { violation = "object \(change.id.low) was written twice" }
+      state.objects[change.id] = change.object
+      if change.object != nil { continue }
+      for referrer in state.referrers[change.id] ?? [] {
+        if state.objects[referrer]?.values.values.contains(where: { $0.reference == change.id }) ?? false {
+          remainingReferrers.append((referrer, change.id))
+        }
+      }
+    }
+    for change in changes {
+      for destination in (change.object?.values.values).map({ $0.compactMap(\.reference) }) ?? [] where state.objects[destination] == nil {
+        violation = "object \(change.id.low) was written before its destination \(destination.low)"
+      }
+    }
   }
   func referrers(of id: RecordID) throws -> [RecordID] {
     try call()
@@ -127,16 +152,19 @@ final class SimulatedStore: SyncStore {
     try call()
     state.staged += records
   }
-  func takeStagedRecords() throws -> [StoredRecord] {
+  func stagedRecords(after position: Int, maximumCount: Int) throws -> [StoredRecord] {
     try call()
-    defer { state.staged = [] }
-    return state.staged
+    return Array(state.staged.dropFirst(position).prefix(maximumCount))
+  }
+  func removeStagedRecords() throws {
+    try call()
+    state.staged = []
   }
 
   // MARK: The application
 
   /// Sets the objects that are there before synchronization begins.
-  func setObjects(_ objects: [RecordID: SyncedObject]) {
+  func setExistingObjects(_ objects: [RecordID: SyncedObject]) {
     state.objects = objects
     for (id, object) in objects {
       for destination in object.values.values.compactMap(\.reference) { state.referrers[destination, default: []].insert(id) }

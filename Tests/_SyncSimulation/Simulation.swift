@@ -77,7 +77,7 @@ package final class Simulation {
       if random.chance(0.3) {
         var editor = ObjectEditor(objects: [:], model: model)
         for _ in 0..<(3 + random.number(below: 5)) { editor.insert(newRecordID(), &random) }
-        store.setObjects(editor.objects)
+        store.setExistingObjects(editor.objects)
         for (id, object) in editor.objects.sorted(by: { $0.key < $1.key }) { checks.addBaseline(id, object) }
         for id in editor.objects.keys.sorted() where random.chance(0.8) { addBaseline(id, on: device) }
       }
@@ -89,6 +89,7 @@ package final class Simulation {
     var random = SimulationRandom(setup.seed &+ UInt64(number))
     limits.changesInCommit = 1 + random.number(below: 8)
     limits.recordsInPage = 1 + random.number(below: 6)
+    limits.recordsInPortion = 1 + random.number(below: 4)
     return SyncClient(model.syncModel, hashing, hashing, limits: limits)
   }
 

@@ -83,6 +83,9 @@ final class SimulationChecks {
 
   /// Checks the invariants of a device.
   func check(_ device: SimulatedDevice, in simulation: Simulation) throws {
+    if let violation = device.store.violation {
+      throw SimulationFailure(invariant: "the store's contract", detail: "device \(device.number): \(violation)")
+    }
     let state = device.store.state
     let view = StateView(state, simulation.model.syncModel, store: device.store)
     // The objects are those that follow from base, held states and pending saves.
@@ -91,6 +94,9 @@ final class SimulationChecks {
       let ids = Set(expected.keys).union(state.objects.keys).filter { expected[$0] != state.objects[$0] }.sorted()
       let difference = ids.map { "\($0.low): \(String(describing: state.objects[$0])), expected \(String(describing: expected[$0]))" }
       throw SimulationFailure(invariant: "tables equal state", detail: "device \(device.number): \(difference.joined(separator: "; "))")
+    }
+    for (id, entry) in state.entries where entry.isOrphan != view.isOrphan(id, in: expected) {
+      throw SimulationFailure(invariant: "orphans equal state", detail: "device \(device.number): \(id.low), \(entry)")
     }
     // No required relationship is dangling.
     for (id, object) in state.objects {
@@ -198,6 +204,7 @@ final class SimulationChecks {
 /// The states of a device's records and the objects that follow from them, computed from the definition.
 struct StateView {
   private let states: [RecordID: Record]
+  private let entries: [RecordID: RecordEntry]
   private let model: SyncModel
   private let unsynchronized: [RecordID: SyncedObject]
 
@@ -209,11 +216,21 @@ struct StateView {
       for change in save.changes { states[change.id] = states[change.id].joined(with: change.record(save.stamp)) }
     }
     self.states = states
+    entries = state.entries
     unsynchronized = state.objects.filter { states[$0.key] == nil && state.entries[$0.key] == nil }
   }
 
   var ids: [RecordID] { Array(states.keys) }
   func state(of id: RecordID) -> Record? { states[id] }
+
+  /// Returns whether a record must be deleted on the hub: it is there, has no object, and requires what is deleted there.
+  func isOrphan(_ id: RecordID, in objects: [RecordID: SyncedObject]) -> Bool {
+    guard let base = entries[id]?.base?.record, !base.isDeleted, objects[id] == nil, let state = states[id] else { return false }
+    return state.fields.contains { field in
+      guard let destination = field.value.reference, model.isRequired(field.property, of: state.entity) else { return false }
+      return entries[destination]?.base?.record.isDeleted ?? false
+    }
+  }
 
   func objects() -> [RecordID: SyncedObject] {
     var present = Set(states.filter { !$0.value.isDeleted }.keys).union(unsynchronized.keys)

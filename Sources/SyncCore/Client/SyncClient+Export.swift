@@ -1,49 +1,69 @@
 extension SyncClient {
-  /// Returns the commit to send: the one in the outbox, or a new one of pending saves.
+  /// Returns the commit to send: the one in the outbox, or a new one of records without saves, or of pending saves.
   func freeze(in store: some SyncStore, _ environment: Environment) throws -> FrozenCommit? {
     try store.transaction {
       if let frozen = try store.outbox() { return frozen }
       guard try store.zone().isJoined else { return nil }
-      while let saves = try unsentSaves(in: store, environment) {
-        var zone = try store.zone()
+      // Objects from before synchronization are sent before the saves that refer to them.
+      let unsent = try unsentChanges(in: store)
+      if !unsent.isEmpty { return try freeze(unsent, through: try store.zone().settledThrough, in: store) }
+      while true {
+        let saves = try unsentSaves(in: store, environment)
+        guard let through = saves.last?.number else { return nil }
         let changes = try changes(of: saves, in: store)
-        let through = saves.last?.number ?? zone.settledThrough
-        if changes.isEmpty {
-          if saves.isEmpty { return nil }
-          // The zone contains everything already.
-          zone.settledThrough = through
-          try store.setZone(zone)
-          continue
-        }
-        zone.deviceSequence += 1
+        if !changes.isEmpty { return try freeze(changes, through: through, in: store) }
+        // The zone contains everything already.
+        var zone = try store.zone()
+        zone.settledThrough = through
         try store.setZone(zone)
-        let commit = Commit(
-          device: zone.device, deviceSequence: zone.deviceSequence, base: zone.base, accepted: zone.accepted,
-          incarnation: zone.incarnation ?? Incarnation(0),
-          time: changes.lazy.compactMap { $0.record.latestStamp?.time }.max() ?? .zero, changes: changes)
-        let frozen = FrozenCommit(try sealing.seal(commit), through: through)
-        try store.setOutbox(frozen)
-        for change in changes where change.replacedVersion == nil {
-          var entry = try store.entry(of: change.id) ?? RecordEntry()
-          entry.wasSent = true
-          try store.setEntry(entry, of: change.id)
-        }
-        return frozen
       }
-      return nil
     }
   }
 
-  /// Returns the saves of the next commit, an empty list if there are only records to send, or nil if there is nothing to send.
-  private func unsentSaves(in store: some SyncStore, _ environment: Environment) throws -> [PendingSave]? {
-    let zone = try store.zone()
-    var saves = try store.pendingSaves(after: zone.settledThrough, maximumChangeCount: limits.changesInCommit)
-    if saves.contains(where: { zone.clock.isAhead($0.stamp.time, at: environment.wall) }) {
-      try restamp(in: store, environment)
-      saves = try store.pendingSaves(after: zone.settledThrough, maximumChangeCount: limits.changesInCommit)
+  private func freeze(_ changes: [RecordChange], through: Int64, in store: some SyncStore) throws -> FrozenCommit {
+    var zone = try store.zone()
+    zone.deviceSequence += 1
+    try store.setZone(zone)
+    let commit = Commit(
+      device: zone.device, deviceSequence: zone.deviceSequence, base: zone.base, accepted: zone.accepted,
+      incarnation: zone.incarnation ?? Incarnation(0),
+      time: changes.lazy.compactMap { $0.record.latestStamp?.time }.max() ?? .zero, changes: changes)
+    let frozen = FrozenCommit(try sealing.seal(commit), through: through)
+    try store.setOutbox(frozen)
+    for change in changes where change.replacedVersion == nil {
+      var entry = try store.entry(of: change.id) ?? RecordEntry()
+      entry.wasSent = true
+      try store.setEntry(entry, of: change.id)
     }
-    if !saves.isEmpty { return saves }
-    return try store.unsentRecords().isEmpty ? nil : []
+    return frozen
+  }
+
+  /// Returns the changes of records that no pending save changes: of as many as a commit can have, so that objects from before
+  /// synchronization are sent in many commits, or of all that the hub has lost.
+  private func unsentChanges(in store: some SyncStore) throws -> [RecordChange] {
+    var zone = try store.zone()
+    var changes: [RecordChange] = []
+    var last: RecordID?
+    while changes.isEmpty || zone.isSalvaging {
+      let records = try store.unsentRecords(after: last, maximumCount: limits.changesInCommit)
+      guard let final = records.last else { break }
+      for id in records { try change(of: id, nil, in: store).map { changes.append($0) } }
+      last = final
+    }
+    if changes.isEmpty, zone.isSalvaging {
+      zone.isSalvaging = false
+      try store.setZone(zone)
+    }
+    return changes
+  }
+
+  /// Returns the saves of the next commit.
+  private func unsentSaves(in store: some SyncStore, _ environment: Environment) throws -> [PendingSave] {
+    let zone = try store.zone()
+    let saves = try store.pendingSaves(after: zone.settledThrough, maximumChangeCount: limits.changesInCommit)
+    guard saves.contains(where: { zone.clock.isAhead($0.stamp.time, at: environment.wall) }) else { return saves }
+    try restamp(in: store, environment)
+    return try store.pendingSaves(after: zone.settledThrough, maximumChangeCount: limits.changesInCommit)
   }
 
   /// Returns the changes that bring the zone from what was pulled to the state after some saves.
@@ -52,22 +72,22 @@ extension SyncClient {
     for save in saves {
       for change in save.changes { pending[change.id] = pending[change.id].joined(with: change.record(save.stamp)) }
     }
-    let records = Set(pending.keys).union(try store.unsentRecords())
-    var changes: [RecordChange] = []
-    for id in records.sorted() {
-      let entry = try store.entry(of: id)
-      let base = entry?.base?.record
-      guard var state = base.joined(with: entry?.held).joined(with: pending[id]) else { continue }
-      if entry?.isOrphan ?? false, let stamp = state.latestStamp { state = Record(entity: state.entity, .deleted(stamp)) }
-      if state == base {
-        try releaseHeldState(of: id, in: store)
-      } else {
-        // An object that was inserted and deleted again before anything was sent.
-        if state.isDeleted, base == nil, entry?.wasSent != true, entry?.held == nil { continue }
-        changes.append(RecordChange(id, replacing: entry?.base?.version, state))
-      }
+    return try pending.keys.sorted().compactMap { try change(of: $0, pending[$0], in: store) }
+  }
+
+  /// Returns the change of a record that brings the zone to a state, or nil if there is nothing to send.
+  private func change(of id: RecordID, _ pending: Record?, in store: some SyncStore) throws -> RecordChange? {
+    let entry = try store.entry(of: id)
+    let base = entry?.base?.record
+    guard var state = base.joined(with: entry?.held).joined(with: pending) else { return nil }
+    if entry?.isOrphan ?? false, let stamp = state.latestStamp { state = Record(entity: state.entity, .deleted(stamp)) }
+    if state == base {
+      try releaseHeldState(of: id, in: store)
+      return nil
     }
-    return changes
+    // An object that was inserted and deleted again before anything was sent.
+    if state.isDeleted, base == nil, entry?.wasSent != true, entry?.held == nil { return nil }
+    return RecordChange(id, replacing: entry?.base?.version, state)
   }
 
   private func releaseHeldState(of id: RecordID, in store: some SyncStore) throws {
@@ -99,8 +119,13 @@ extension SyncClient {
       changed.append(opened.id)
     }
     try store.setZone(zone)
-    try VisibleState(model, in: store).update(changed)
+    try updateObjects(of: changed, in: store)
     return true
+  }
+
+  /// Updates the objects that follow from the states of records.
+  func updateObjects(of changed: some Sequence<RecordID>, in store: some SyncStore) throws {
+    try VisibleState(model, in: store, portion: limits.recordsInPortion).update(changed)
   }
 
   // MARK: Clock
@@ -137,6 +162,6 @@ extension SyncClient {
       for change in save.changes { restamped.insert(change.id) }
     }
     try store.restamp(stamps)
-    try VisibleState(model, in: store).update(restamped)
+    try updateObjects(of: restamped, in: store)
   }
 }

@@ -29,18 +29,26 @@ extension SyncClient {
     return page.isLast
   }
 
+  /// Imports the staged records: first all states, then, in portions, the objects that follow from them.
   private func importStagedRecords(in store: some SyncStore) throws {
     var zone = try store.zone()
     guard let staging = zone.staging else { return }
     var changed: [RecordID] = []
-    for stored in try store.takeStagedRecords() {
-      let (id, record) = try sealing.open(stored)
-      var entry = try store.entry(of: id) ?? RecordEntry()
-      entry.setBase(RecordEntry.VersionedRecord(stored.sequence, stored.version, record))
-      try store.setEntry(entry, of: id)
-      if let time = record.latestStamp?.time { zone.clock.observe(time) }
-      changed.append(id)
+    var position = 0
+    while true {
+      let portion = try store.stagedRecords(after: position, maximumCount: limits.recordsInPortion)
+      if portion.isEmpty { break }
+      position += portion.count
+      for stored in portion {
+        let (id, record) = try sealing.open(stored)
+        var entry = try store.entry(of: id) ?? RecordEntry()
+        entry.setBase(RecordEntry.VersionedRecord(stored.sequence, stored.version, record))
+        try store.setEntry(entry, of: id)
+        if let time = record.latestStamp?.time { zone.clock.observe(time) }
+        changed.append(id)
+      }
     }
+    try store.removeStagedRecords()
     if let listed = staging.listedOutbox, let frozen = try store.outbox(), frozen.commit.digest == listed {
       zone.settledThrough = frozen.through
       try store.setOutbox(nil)
@@ -50,7 +58,7 @@ extension SyncClient {
     zone.staging = nil
     zone.isJoined = true
     try store.setZone(zone)
-    try VisibleState(model, in: store).update(changed)
+    try updateObjects(of: changed, in: store)
   }
 
   /// Prepares to join the device's records with those of a hub that was restored from a backup.
@@ -68,11 +76,11 @@ extension SyncClient {
       last = final
     }
     var zone = try store.zone()
-    _ = try store.takeStagedRecords()
+    try store.removeStagedRecords()  // They are from before the restoration.
     zone.incarnation = incarnation
     zone.base = ChainPoint()
     (zone.accepted, zone.staging) = (nil, nil)
-    zone.isJoined = false
+    (zone.isJoined, zone.isSalvaging) = (false, true)
     try store.setZone(zone)
     try store.setOutbox(nil)  // Its commit is based on what the hub has lost.
   }

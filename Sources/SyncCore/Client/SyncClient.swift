@@ -49,6 +49,8 @@ package struct SyncClient {
     /// The number of changes from which a commit contains no further save.
     package var changesInCommit = 400
     package var recordsInPage = 1_000
+    /// The number of records that an import reads, and of objects that it writes, at once.
+    package var recordsInPortion = 2_000
 
     package init() {}
   }
@@ -79,7 +81,7 @@ package struct SyncClient {
   package func isIdle(in store: some SyncStore) throws -> Bool {
     try store.transaction {
       let zone = try store.zone()
-      return try !wantsPull && pull == nil && zone.isJoined && store.outbox() == nil && store.unsentRecords().isEmpty
+      return try !wantsPull && pull == nil && zone.isJoined && store.outbox() == nil && store.unsentRecords(after: nil, maximumCount: 1).isEmpty
         && store.pendingSaves(after: zone.settledThrough, maximumChangeCount: 1).isEmpty
     }
   }

@@ -14,8 +14,8 @@ package protocol SyncStore: AnyObject {
   func setEntry(_ entry: RecordEntry, of id: RecordID) throws
   /// Returns the records with an entry, in the order of their IDs.
   func records(after id: RecordID?, maximumCount: Int) throws -> [RecordID]
-  /// Returns records whose entry has a held state or is an orphan.
-  func unsentRecords() throws -> [RecordID]
+  /// Returns records that must be sent although no pending save changes them (``RecordEntry/isUnsent``), in the order of their IDs.
+  func unsentRecords(after id: RecordID?, maximumCount: Int) throws -> [RecordID]
 
   /// Returns the saves after a number, in their order, whole, and at least one if there is one.
   func pendingSaves(after number: Int64, maximumChangeCount: Int) throws -> [PendingSave]
@@ -26,8 +26,11 @@ package protocol SyncStore: AnyObject {
 
   /// Returns the object of a record.
   func object(of id: RecordID) throws -> SyncedObject?
-  /// Inserts, updates or deletes an object.
-  func setObject(_ object: SyncedObject?, of id: RecordID) throws
+  /// Inserts and updates objects, and deletes those of the records for which there is nil.
+  ///
+  /// All objects that the new ones refer to are in the store or among the changes, in any order. Nothing refers to a deleted object, except
+  /// objects that are deleted in the same transaction.
+  func setObjects(_ changes: [(id: RecordID, object: SyncedObject?)]) throws
   /// Returns the records whose state or object refers to a record, whether or not their objects exist. It may return others too.
   func referrers(of id: RecordID) throws -> [RecordID]
 
@@ -37,8 +40,11 @@ package protocol SyncStore: AnyObject {
 
   /// Keeps pulled records until the pull is complete.
   func stage(_ records: [StoredRecord]) throws
-  /// Returns the staged records, the later ones of the same name last, and removes them.
-  func takeStagedRecords() throws -> [StoredRecord]
+  /// Returns staged records in the order in which they were staged.
+  ///
+  /// - Parameter position: The number of staged records to skip.
+  func stagedRecords(after position: Int, maximumCount: Int) throws -> [StoredRecord]
+  func removeStagedRecords() throws
 }
 
 /// An object in a store: its attributes and to-one relationships.

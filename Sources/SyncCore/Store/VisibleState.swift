@@ -1,72 +1,115 @@
 /// The objects that follow from the records of a zone and the pending saves.
 ///
-/// The state of a record is the join of its base, its held state and the pending changes. Its object exists unless the state is a tombstone
-/// or a required destination does not exist. To-one relationships to objects that do not exist are nil. Both rules depend on the states
-/// alone, so all devices with the same states have the same objects.
+/// The state of a record is the join of its base, its held state and the pending changes. Its object exists if the state is not a tombstone
+/// and all required destinations exist. Objects that require each other therefore exist together. To-one relationships to objects that do
+/// not exist are nil. Both rules depend on the states alone, so all devices with the same states have the same objects.
+///
+/// An update evaluates each record once, from the states and never from other objects. The order in which records are evaluated is
+/// therefore irrelevant, and objects can be written in portions: apart from IDs, an update keeps only one portion in memory.
 package final class VisibleState {
   private let model: SyncModel
   private let store: any SyncStore
+  private let portion: Int
   private let settledThrough: Int64
+
+  // What was read since the last portion.
   private var states: [RecordID: Record?] = [:]
   private var objects: [RecordID: SyncedObject?] = [:]
+  private var existence: [RecordID: Bool] = [:]
 
-  package init(_ model: SyncModel, in store: any SyncStore) throws {
-    (self.model, self.store) = (model, store)
+  // The update in progress.
+  private var evaluated: Set<RecordID> = []
+  private var waiting: [RecordID] = []
+  private var written: [(id: RecordID, object: SyncedObject?)] = []
+  private var removed: [RecordID] = []
+
+  /// - Parameter portion: The number of objects to write at once. Objects that refer to each other in a cycle are not separated.
+  package init(_ model: SyncModel, in store: any SyncStore, portion: Int) throws {
+    (self.model, self.store, self.portion) = (model, store, portion)
     settledThrough = try store.zone().settledThrough
   }
 
   /// Updates the objects of records whose states have changed, and of those that depend on them.
   package func update(_ changed: some Sequence<RecordID>) throws {
-    var evaluated = Set(changed)
-    let deletedOnHub = try evaluated.filter { try store.entry(of: $0)?.base?.record.isDeleted ?? false }
-    let present = try existing(among: &evaluated)
-    var flipped: [RecordID] = []
-    for id in evaluated where try (object(of: id) != nil) != present.contains(id) { flipped.append(id) }
-    func exists(_ id: RecordID) throws -> Bool {
-      evaluated.contains(id) ? present.contains(id) : try object(of: id) != nil
+    for id in changed {
+      // Their dependents may have to be deleted on the hub too, even if their objects are hidden already.
+      if try store.entry(of: id)?.base?.record.isDeleted ?? false { waiting += try store.referrers(of: id) }
+      try evaluate(id)
+      while let next = waiting.popLast() { try evaluate(next) }
     }
-    // Optional relationships to objects that came into existence or ceased to exist.
-    var written = evaluated
-    for id in flipped { written.formUnion(try store.referrers(of: id)) }
-    for id in written.sorted() where try exists(id) || evaluated.contains(id) {
-      let object = try exists(id) ? resolved(try state(of: id), exists) : nil
-      if try self.object(of: id) != object { try store.setObject(object, of: id) }
+    // Deletions are last, when nothing refers to the objects anymore.
+    while !removed.isEmpty {
+      let count = max(portion - written.count, written.isEmpty ? 1 : 0)
+      written += removed.suffix(count).map { ($0, nil) }
+      removed.removeLast(min(count, removed.count))
+      try write()
     }
-    var candidates = evaluated
-    for id in deletedOnHub { candidates.formUnion(try store.referrers(of: id)) }
-    for id in candidates.sorted() { try updateOrphan(id, exists: try exists(id)) }
+    try write()
+    evaluated = []
   }
 
-  /// Returns which of the records have objects. Adds the records that depend on them.
-  private func existing(among evaluated: inout Set<RecordID>) throws -> Set<RecordID> {
-    // Assume that whatever is not deleted exists, then remove what lacks a required destination, until nothing is removed. Objects that
-    // require each other therefore exist together.
-    var appearing = Array(evaluated)
-    while let id = appearing.popLast() {
-      guard try object(of: id) == nil, try isLive(id) else { continue }
-      for referrer in try requiring(id) where try object(of: referrer) == nil {
-        if evaluated.insert(referrer).inserted { appearing.append(referrer) }
-      }
-    }
-    var present = try evaluated.filter { try isLive($0) }
-    var checked = Array(evaluated)
-    while let id = checked.popLast() {
-      if present.contains(id) {
-        let lacksDestination = try requiredDestinations(of: id).contains { destination in
-          evaluated.contains(destination) ? !present.contains(destination) : try object(of: destination) == nil
-        }
-        if !lacksDestination { continue }
-        present.remove(id)
-      }
-      for referrer in try requiring(id) {
-        if evaluated.insert(referrer).inserted, try isLive(referrer) { present.insert(referrer) }
-        if present.contains(referrer) { checked.append(referrer) }
-      }
-    }
-    return present
+  // MARK: Objects
+
+  /// An object that is written after the objects that it refers to.
+  private struct Step {
+    let id: RecordID
+    let object: SyncedObject
+    var destinations: [RecordID]
   }
 
-  private func resolved(_ state: Record?, _ exists: (RecordID) throws -> Bool) throws -> SyncedObject? {
+  /// Evaluates a record, and writes its object after those that it refers to and that are not in the store yet.
+  private func evaluate(_ id: RecordID) throws {
+    var (steps, unfinished): ([Step], Set<RecordID>) = ([], [])
+    // Unfinished objects to which finished ones refer. Meanwhile the finished ones cannot be written.
+    var awaited: Set<RecordID> = []
+    func begin(_ id: RecordID) throws {
+      if let step = try step(id) {
+        steps.append(step)
+        unfinished.insert(id)
+      } else if unfinished.contains(id) {
+        awaited.insert(id)
+      }
+    }
+    try begin(id)
+    while let last = steps.indices.last {
+      if let destination = steps[last].destinations.popLast() {
+        try begin(destination)
+      } else {
+        let step = steps.removeLast()
+        written.append((step.id, step.object))
+        unfinished.remove(step.id)
+        awaited.remove(step.id)
+        if awaited.isEmpty, written.count >= portion { try write() }
+      }
+    }
+    if awaited.isEmpty, states.count > 4 * portion { forget() }
+  }
+
+  /// Evaluates a record. Returns the object to write, or nil if it is not written now.
+  private func step(_ id: RecordID) throws -> Step? {
+    guard evaluated.insert(id).inserted else { return nil }
+    let former = try object(of: id)
+    let object = try exists(id) ? resolved(try state(of: id)) : nil
+    if (former != nil) != (object != nil) { waiting += try store.referrers(of: id).filter { !evaluated.contains($0) } }
+    try updateOrphan(id, exists: object != nil)
+    if object == former { return nil }
+    guard let object else {
+      removed.append(id)
+      return nil
+    }
+    let destinations = try object.values.values.compactMap(\.reference).filter { try $0 != id && self.object(of: $0) == nil }
+    return Step(id: id, object: object, destinations: destinations.sorted())
+  }
+
+  private func write() throws {
+    if !written.isEmpty { try store.setObjects(written) }
+    written = []
+    forget()
+  }
+
+  private func forget() { (states, objects, existence) = ([:], [:], [:]) }
+
+  private func resolved(_ state: Record?) throws -> SyncedObject? {
     guard let state else { return nil }
     var values: [PropertyID: FieldValue] = [:]
     for field in state.fields {
@@ -92,8 +135,36 @@ package final class VisibleState {
 
   // MARK: States
 
+  /// Returns whether a record has an object: whether it and all records that it requires, directly or indirectly, are live.
+  private func exists(_ id: RecordID) throws -> Bool {
+    if let known = existence[id] { return known }
+    guard try isLive(id) else {
+      existence[id] = false
+      return false
+    }
+    var path = [(id: id, destinations: try requiredDestinations(of: id))]
+    var visited: Set = [id]
+    while let last = path.indices.last {
+      guard let destination = path[last].destinations.popLast() else {
+        path.removeLast()
+        continue
+      }
+      if existence[destination] == true || visited.contains(destination) { continue }
+      if existence[destination] == nil, try isLive(destination) {
+        visited.insert(destination)
+        path.append((destination, try requiredDestinations(of: destination)))
+        continue
+      }
+      existence[destination] = false
+      for step in path { existence[step.id] = false }
+      return false
+    }
+    for id in visited { existence[id] = true }
+    return true
+  }
+
   /// Returns the state of a record.
-  package func state(of id: RecordID) throws -> Record? {
+  private func state(of id: RecordID) throws -> Record? {
     if let known = states[id] { return known }
     var entry = try store.entry(of: id)
     let pending = try store.pendingChanges(of: id, after: settledThrough)
@@ -117,12 +188,5 @@ package final class VisibleState {
   private func requiredDestinations(of id: RecordID) throws -> [RecordID] {
     guard let state = try state(of: id) else { return [] }
     return state.fields.compactMap { model.isRequired($0.property, of: state.entity) ? $0.value.reference : nil }
-  }
-
-  /// Returns the live records that require a record.
-  private func requiring(_ id: RecordID) throws -> [RecordID] {
-    var result: [RecordID] = []
-    for referrer in try store.referrers(of: id) where try requiredDestinations(of: referrer).contains(id) { result.append(referrer) }
-    return result
   }
 }

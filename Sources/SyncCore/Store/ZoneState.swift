@@ -14,6 +14,8 @@ package struct ZoneState: Hashable, Sendable {
   package var clock = DeviceClock()
   /// The number of the last save that the hub has accepted.
   package var settledThrough: Int64 = 0
+  /// Whether records that the hub has lost must be sent together, because saves that were complete on other devices wrote them.
+  package var isSalvaging = false
   /// The pull in progress.
   package var staging: Staging?
 
