@@ -29,7 +29,7 @@ final class SimulationTests: XCTestCase {
   /// Scripts/simulate --faults enables them one at a time.
   func testEachPlantedFaultReplacesCodeThatExists() throws {
     let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-    let folder = root.appendingPathComponent("Sources/SyncCore")
+    let folder = root.appendingPathComponent("Sources/SyncCore").resolvingSymlinksInPath()
     var sources: [String: String] = [:]
     for path in try FileManager.default.subpathsOfDirectory(atPath: folder.path) where path.hasSuffix(".swift") {
       sources[path] = try String(contentsOf: folder.appendingPathComponent(path), encoding: .utf8)

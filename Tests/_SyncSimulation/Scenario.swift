@@ -53,7 +53,9 @@ package final class Scenario {
     // MARK: The application
 
     /// Adds an object as if it had been saved before synchronization began.
-    package func addExisting(_ id: RecordID, _ object: SyncedObject) { store.setExistingObjects(store.state.objects.merging([id: object]) { $1 }) }
+    package func addExisting(_ id: RecordID, _ object: SyncedObject) {
+      store.setExistingObjects(store.state.objects.merging([id: object]) { $1 })
+    }
 
     package func newID() -> RecordID {
       lastRecord += 1

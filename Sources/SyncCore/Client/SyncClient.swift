@@ -81,7 +81,8 @@ package struct SyncClient {
   package func isIdle(in store: some SyncStore) throws -> Bool {
     try store.transaction {
       let zone = try store.zone()
-      return try !wantsPull && pull == nil && zone.isJoined && store.outbox() == nil && store.unsentRecords(after: nil, maximumCount: 1).isEmpty
+      return try !wantsPull && pull == nil && zone.isJoined && store.outbox() == nil
+        && store.unsentRecords(after: nil, maximumCount: 1).isEmpty
         && store.pendingSaves(after: zone.settledThrough, maximumChangeCount: 1).isEmpty
     }
   }
