@@ -13,7 +13,7 @@ extension SyncClient {
     var staging = zone.staging ?? ZoneState.Staging(from: zone.base)
     let outbox = try store.outbox()?.commit
     for entry in page.commits {
-      staging.point = ChainPoint(sequence: entry.sequence, head: hashing.head(after: staging.point.head, adding: entry.digest))
+      staging.point = ChainPoint(sequence: entry.sequence, head: try hashing.head(after: staging.point.head, adding: entry.digest))
       if let accepted = zone.accepted, accepted.sequence == staging.point.sequence, accepted != staging.point {
         try salvage(page.incarnation, in: store)
         return false

@@ -83,8 +83,10 @@ package struct SealedCommit: Hashable, Sendable {
   package var records: [SealedRecord]
   /// The digest of the bytes.
   package var digest: Digest
+  /// The device's signature of the digest.
+  package var signature: [UInt8]
 
-  package init(_ commit: Commit, records: [SealedRecord], digest: Digest) {
+  package init(_ commit: Commit, records: [SealedRecord], digest: Digest, signature: [UInt8] = []) {
     device = commit.device
     deviceSequence = commit.deviceSequence
     base = commit.base
@@ -93,6 +95,7 @@ package struct SealedCommit: Hashable, Sendable {
     time = commit.time
     self.records = records
     self.digest = digest
+    self.signature = signature
   }
 }
 

@@ -23,5 +23,5 @@ package struct RecordName: Hashable, Comparable, Sendable {
 /// Computes digests. The protocol depends only on their being different for different texts.
 package protocol CommitHashing: Sendable {
   /// Returns the head of a chain to which a commit was added.
-  func head(after head: Digest, adding commit: Digest) -> Digest
+  func head(after head: Digest, adding commit: Digest) throws -> Digest
 }

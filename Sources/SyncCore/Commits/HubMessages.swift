@@ -22,12 +22,14 @@ package struct CommitEntry: Hashable, Sendable {
   package var device: DeviceID
   package var deviceSequence: Int64
   package var digest: Digest
+  package var signature: [UInt8]
 
-  package init(sequence: Int64, device: DeviceID, deviceSequence: Int64, digest: Digest) {
+  package init(sequence: Int64, device: DeviceID, deviceSequence: Int64, digest: Digest, signature: [UInt8] = []) {
     self.sequence = sequence
     self.device = device
     self.deviceSequence = deviceSequence
     self.digest = digest
+    self.signature = signature
   }
 }
 

@@ -26,14 +26,15 @@ package struct Hub {
       }
       let head = try storage.head()
       let sequence = head.sequence + 1
-      let newHead = hashing.head(after: head.head, adding: commit.digest)
+      let newHead = try hashing.head(after: head.head, adding: commit.digest)
       for record in commit.records {
         try storage.setRecord(
           StoredRecord(
             name: record.name, sequence: sequence, version: record.version, isDeleted: record.isDeleted, body: record.body))
       }
       let entry = CommitEntry(
-        sequence: sequence, device: commit.device, deviceSequence: commit.deviceSequence, digest: commit.digest)
+        sequence: sequence, device: commit.device, deviceSequence: commit.deviceSequence, digest: commit.digest,
+        signature: commit.signature)
       try storage.append(entry, head: newHead)
       return .accepted(ChainPoint(sequence: sequence, head: newHead), hubTime: time)
     }
