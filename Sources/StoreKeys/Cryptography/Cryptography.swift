@@ -215,7 +215,7 @@ extension Cryptography {
   /// The length in bytes of an X25519 key, private or public.
   static let agreementKeySize = 32
 
-  static func agreementPublicKey(for privateKey: SecretBytes) throws(StoreAccessError) -> [UInt8] {
+  package static func agreementPublicKey(for privateKey: SecretBytes) throws(StoreAccessError) -> [UInt8] {
     guard let pair = makePrivateKey(privateKey) else { throw agreementFailure() }
     defer { EVP_PKEY_free(pair) }
     var publicKey = [UInt8](repeating: 0, count: agreementKeySize)
@@ -225,7 +225,7 @@ extension Cryptography {
   }
 
   /// Returns the shared secret of a private key and a peer's public key, and the public key of the private key.
-  static func sharedSecret(
+  package static func sharedSecret(
     _ privateKey: SecretBytes, _ publicKey: [UInt8]
   ) throws(StoreAccessError) -> (secret: SecretBytes, publicKey: [UInt8]) {
     guard let own = makePrivateKey(privateKey) else { throw agreementFailure() }
