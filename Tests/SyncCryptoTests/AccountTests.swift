@@ -144,6 +144,10 @@ final class AccountTests: XCTestCase {
   func testADamagedEncodingOfABundleIsDecodedOrRefusedWithAnError() throws {
     var random = FixedGenerator(44)
     let bytes = try bundle().encoded().bytes
+    XCTAssertNoThrow(try AccountBundle(decoding: SecretBytes(bytes)))
+    XCTAssertThrowsError(try AccountBundle(decoding: SecretBytes(bytes + [0]))) {
+      XCTAssertEqual($0 as? SyncCryptoError, .damaged(.bundle))
+    }
     for _ in 0..<3_000 {
       var changed = bytes
       for _ in 0...Int.random(in: 0..<3, using: &random) {

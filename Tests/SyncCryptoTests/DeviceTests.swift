@@ -120,6 +120,9 @@ final class DeviceTests: XCTestCase {
       DeviceID(9), keys, name: "", created: 0, account: AccountID(high: 1, low: 3), position: 1, previous: chain.head.digest,
       signedBy: signer)
     XCTAssertThrowsError(try chain.append(foreign)) { XCTAssertEqual($0 as? SyncCryptoError, .brokenCertificateChain(1)) }
+    let later = try DeviceCertificate(
+      DeviceID(9), keys, name: "", created: 0, account: account, position: 2, previous: chain.head.digest, signedBy: signer)
+    XCTAssertThrowsError(try chain.append(later)) { XCTAssertEqual($0 as? SyncCryptoError, .brokenCertificateChain(1)) }
     let repeated = try chain.certificate(for: DeviceID(0), keys, name: "", created: 0, signedBy: signer)
     XCTAssertThrowsError(try chain.append(repeated)) { XCTAssertEqual($0 as? SyncCryptoError, .brokenCertificateChain(1)) }
   }
@@ -138,7 +141,8 @@ final class DeviceTests: XCTestCase {
     let (commit, chain) = try signedCommit()
     let verifier = CommitVerifier(zone: zone, devices: chain)
     let changes: [(inout CommitEntry) -> Void] = [
-      { $0.device = DeviceID(1) }, { $0.deviceSequence += 1 }, { $0.digest = .zero }, { $0.signature[5] ^= 1 }, { $0.signature = [] },
+      { $0.device = DeviceID(1) }, { $0.deviceSequence += 1 }, { $0.digest = .zero },
+      { $0.signature = $0.signature.map { $0 ^ 1 } }, { $0.signature = [] },
     ]
     for change in changes {
       var changed = entry(commit)

@@ -1,3 +1,4 @@
+import Dispatch
 import StoreKeys
 import SyncCore
 import XCTest
@@ -38,6 +39,21 @@ final class SealingTests: XCTestCase {
     for (record, change) in sealed.shuffled(using: &random) { XCTAssertEqual(try other.open(stored(record)).record, change.record) }
   }
 
+  func testThreadsShareASealing() throws {
+    let sealing = try sealing()
+    let commits = (1...8).map { sequence in commit(Int64(sequence), changes: (0..<20).map { _ in change() }) }
+    DispatchQueue.concurrentPerform(iterations: 32) { iteration in
+      let commit = commits[iteration % 8]
+      do {
+        for (record, change) in zip(try sealing.seal(commit).records, commit.changes) {
+          let opened = try sealing.open(
+            StoredRecord(name: record.name, sequence: 1, version: record.version, isDeleted: record.isDeleted, body: record.body))
+          XCTAssertEqual(opened.record, change.record)
+        }
+      } catch { XCTFail("\(error)") }
+    }
+  }
+
   func testRecordsOfEarlierEpochsAreOpenedAndKeepTheirNames() throws {
     var keys = try ZoneKeys.random(zone: zone)
     let before = try ZoneSealing(keys, signedBy: .random())
@@ -67,8 +83,11 @@ final class SealingTests: XCTestCase {
 
   func testEqualRecordsOfACommitAreSealedDifferently() throws {
     let change = change()
-    let records = try sealing().seal(commit(1, changes: [change, change])).records
-    XCTAssertNotEqual(records[0].body.suffix(40), records[1].body.suffix(40))
+    let ciphertexts = try sealing().seal(commit(1, changes: [change, change])).records.map { record in
+      Array(record.body.dropFirst(record.replacedVersion == nil ? 43 : 75).dropLast(GCMCipher.tagSize))
+    }
+    XCTAssertGreaterThan(ciphertexts[0].count, 30)
+    XCTAssertNotEqual(ciphertexts[0], ciphertexts[1])
   }
 
   // MARK: Damage

@@ -22,6 +22,7 @@ package struct CommitEntry: Hashable, Sendable {
   package var device: DeviceID
   package var deviceSequence: Int64
   package var digest: Digest
+  /// The device's signature of the digest, with which other devices verify the entry.
   package var signature: [UInt8]
 
   package init(sequence: Int64, device: DeviceID, deviceSequence: Int64, digest: Digest, signature: [UInt8] = []) {
