@@ -3,8 +3,20 @@
 /// It cannot read the records.
 package struct Hub {
   private let hashing: any CommitHashing
+  private let limits: Limits
 
-  package init(_ hashing: any CommitHashing) { self.hashing = hashing }
+  /// Limits of pages, in addition to the number of records that a device requests.
+  package struct Limits: Sendable {
+    /// The size of the bodies in a page. A page contains at least one record.
+    package var bytesInPage = 1 << 20
+    package var commitsInPage: Int64 = 10_000
+    /// The number of records that are read at once. Their sizes are not known before.
+    package var recordsInBatch = 16
+
+    package init() {}
+  }
+
+  package init(_ hashing: any CommitHashing, limits: Limits = Limits()) { (self.hashing, self.limits) = (hashing, limits) }
 
   /// Adds a commit to a zone.
   ///
@@ -47,17 +59,38 @@ package struct Hub {
       guard try contains((request.known + [request.base, request.listed]), request.incarnation, in: storage) else {
         return .diverged(incarnation)
       }
-      let records = try storage.records(
-        after: request.position, since: request.base.sequence, maximumCount: request.maximumCount)
-      let isLast = records.count < request.maximumCount
+      var (records, isLast) = try records(request, from: storage)
       let head = try storage.head()
-      let end = isLast ? head.sequence : records.last?.sequence ?? request.listed.sequence
+      var end = isLast ? head.sequence : records.last?.sequence ?? request.listed.sequence
+      let lastListed = request.listed.sequence + limits.commitsInPage
+      if end > lastListed {
+        // The zone's records were replaced many times. The page lists commits up to a number, and only their records.
+        (end, isLast) = (lastListed, false)
+        while let record = records.last, record.sequence > end { records.removeLast() }
+      }
       let commits = try storage.commits(after: request.listed.sequence, through: end)
       return .page(
         PullPage(
           request: request, incarnation: incarnation, records: records, commits: commits, isLast: isLast, head: head,
           hubTime: time))
     }
+  }
+
+  /// Returns the next records that a page can contain, and whether there are no more.
+  private func records(_ request: PullRequest, from storage: some HubStorage) throws -> (records: [StoredRecord], isLast: Bool) {
+    var (records, size): ([StoredRecord], Int) = ([], 0)
+    while records.count < request.maximumCount {
+      let position = records.last.map { PagePosition(sequence: $0.sequence, name: $0.name) } ?? request.position
+      let count = min(limits.recordsInBatch, request.maximumCount - records.count)
+      let batch = try storage.records(after: position, since: request.base.sequence, maximumCount: count)
+      for record in batch {
+        size += record.body.count
+        if size > limits.bytesInPage, !records.isEmpty { return (records, false) }
+        records.append(record)
+      }
+      if batch.count < count { return (records, true) }
+    }
+    return (records, false)
   }
 
   /// Returns whether the zone's chain contains points that a device knows.
