@@ -1,0 +1,115 @@
+import SQLCipherConnection
+
+/// The tables of a hub's file.
+///
+/// A zone has a number in the file, with which the keys of its rows begin. A replaced record gets a new row at the end of its table, so that
+/// a pull reads rows in about the order of the file.
+enum HubSchema {
+  /// The version of the tables.
+  static let format = 1
+
+  static let creation = """
+    CREATE TABLE hub_metadata (
+      id INTEGER PRIMARY KEY CHECK (id = 1), format INTEGER NOT NULL, identifier BLOB NOT NULL, incarnation INTEGER NOT NULL,
+      birth INTEGER);
+    CREATE TABLE account (
+      id BLOB PRIMARY KEY NOT NULL, generation INTEGER NOT NULL, bundle BLOB NOT NULL) WITHOUT ROWID;
+    CREATE TABLE certificate (
+      account BLOB NOT NULL, number INTEGER NOT NULL, digest BLOB NOT NULL, bytes BLOB NOT NULL,
+      PRIMARY KEY (account, number)) WITHOUT ROWID;
+    CREATE TABLE join_request (
+      account BLOB NOT NULL, id BLOB NOT NULL, expiry INTEGER NOT NULL, bytes BLOB NOT NULL, answer BLOB,
+      PRIMARY KEY (account, id)) WITHOUT ROWID;
+    CREATE TABLE zone (
+      number INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, account BLOB NOT NULL, sequence INTEGER NOT NULL, head BLOB NOT NULL,
+      records INTEGER NOT NULL, deleted INTEGER NOT NULL, bytes INTEGER NOT NULL);
+    CREATE TABLE commit_log (
+      zone INTEGER NOT NULL, sequence INTEGER NOT NULL, device INTEGER NOT NULL, device_sequence INTEGER NOT NULL,
+      digest BLOB NOT NULL, head BLOB NOT NULL, PRIMARY KEY (zone, sequence)) WITHOUT ROWID;
+    CREATE TABLE device (
+      zone INTEGER NOT NULL, device INTEGER NOT NULL, sequence INTEGER NOT NULL, PRIMARY KEY (zone, device)) WITHOUT ROWID;
+    CREATE TABLE record (
+      id INTEGER PRIMARY KEY, zone INTEGER NOT NULL, name BLOB NOT NULL, sequence INTEGER NOT NULL, version BLOB NOT NULL,
+      deleted INTEGER NOT NULL, body BLOB NOT NULL, UNIQUE (zone, name));
+    CREATE INDEX record_order ON record (zone, sequence, name);
+    """
+}
+
+/// The statements on the tables. The raw value is the number under which a connection keeps them prepared.
+enum HubStatement: Int, CaseIterable {
+  case table, metadata, newMetadata, newIncarnation, incarnation
+  case zone, newZone, zones, zonesOfAccount, head, setHead
+  case chainHead, lastCommit, newCommit, setLastCommit, commits, log, lastCommits
+  case version, setRecord, records, recordsWithoutCommit, recordFigures, deviceCount
+  case account, accounts, newAccount, setBundle, certificates, newCertificate
+  case joinRequest, joinRequests, newJoinRequest, answer, removeJoinRequest, removeExpiredRequests
+
+  var sql: String {
+    switch self {
+    // The file.
+    case .table: "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?"
+    case .metadata: "SELECT format, identifier, incarnation, birth FROM hub_metadata"
+    case .newMetadata: "INSERT INTO hub_metadata (id, format, identifier, incarnation, birth) VALUES (1, ?, ?, ?, ?)"
+    case .newIncarnation: "UPDATE hub_metadata SET incarnation = ?, birth = ?"
+    case .incarnation: "SELECT incarnation FROM hub_metadata"
+
+    // Zones.
+    case .zone: "SELECT number, account FROM zone WHERE id = ?"
+    case .newZone: "INSERT INTO zone (id, account, sequence, head, records, deleted, bytes) VALUES (?, ?, 0, ?, 0, 0, 0)"
+    case .zones: "SELECT number, id, account, sequence, head, records, deleted, bytes FROM zone ORDER BY number"
+    case .zonesOfAccount: "SELECT id FROM zone WHERE account = ? ORDER BY number"
+    case .head: "SELECT sequence, head FROM zone WHERE number = ?"
+    case .setHead:
+      "UPDATE zone SET sequence = ?, head = ?, records = records + ?, deleted = deleted + ?, bytes = bytes + ? WHERE number = ?"
+
+    // Commits.
+    case .chainHead: "SELECT head FROM commit_log WHERE zone = ? AND sequence = ?"
+    case .lastCommit:
+      """
+      SELECT l.sequence, l.device, l.device_sequence, l.digest FROM device d
+      JOIN commit_log l ON l.zone = d.zone AND l.sequence = d.sequence WHERE d.zone = ? AND d.device = ?
+      """
+    case .newCommit: "INSERT INTO commit_log (zone, sequence, device, device_sequence, digest, head) VALUES (?, ?, ?, ?, ?, ?)"
+    case .setLastCommit: "INSERT OR REPLACE INTO device (zone, device, sequence) VALUES (?, ?, ?)"
+    case .commits:
+      """
+      SELECT sequence, device, device_sequence, digest FROM commit_log
+      WHERE zone = ? AND sequence > ? AND sequence <= ? ORDER BY sequence
+      """
+    case .log: "SELECT sequence, device, device_sequence, digest, head FROM commit_log WHERE zone = ? ORDER BY sequence"
+    case .lastCommits: "SELECT device, sequence FROM device WHERE zone = ?"
+    case .deviceCount: "SELECT count(*) FROM device WHERE zone = ?"
+
+    // Records.
+    case .version: "SELECT version, deleted, length(body) FROM record WHERE zone = ? AND name = ?"
+    case .setRecord: "INSERT OR REPLACE INTO record (zone, name, sequence, version, deleted, body) VALUES (?, ?, ?, ?, ?, ?)"
+    case .records:
+      """
+      SELECT name, sequence, version, deleted, body FROM record INDEXED BY record_order
+      WHERE zone = ? AND (sequence, name) > (?, ?) ORDER BY sequence, name LIMIT ?
+      """
+    case .recordsWithoutCommit:
+      """
+      SELECT count(*) FROM record r LEFT JOIN commit_log l ON l.zone = r.zone AND l.sequence = r.sequence
+      WHERE r.zone = ? AND l.sequence IS NULL
+      """
+    case .recordFigures: "SELECT count(*), total(deleted), total(length(body)) FROM record WHERE zone = ?"
+
+    // Accounts.
+    case .account: "SELECT generation, bundle FROM account WHERE id = ?"
+    case .accounts: "SELECT id FROM account ORDER BY id"
+    case .newAccount: "INSERT INTO account (id, generation, bundle) VALUES (?, ?, ?)"
+    case .setBundle: "UPDATE account SET generation = ?, bundle = ? WHERE id = ?"
+    case .certificates: "SELECT digest, bytes FROM certificate WHERE account = ? ORDER BY number"
+    case .newCertificate: "INSERT INTO certificate (account, number, digest, bytes) VALUES (?, ?, ?, ?)"
+
+    // Join requests.
+    case .joinRequest: "SELECT id, expiry, bytes, answer FROM join_request WHERE account = ? AND id = ? AND expiry > ?"
+    case .joinRequests: "SELECT id, expiry, bytes, answer FROM join_request WHERE account = ? AND expiry > ? ORDER BY expiry, id"
+    case .newJoinRequest: "INSERT OR REPLACE INTO join_request (account, id, expiry, bytes) VALUES (?, ?, ?, ?)"
+    case .answer: "UPDATE join_request SET answer = ? WHERE account = ? AND id = ?"
+    case .removeJoinRequest: "DELETE FROM join_request WHERE account = ? AND id = ?"
+    case .removeExpiredRequests: "DELETE FROM join_request WHERE expiry <= ?"
+    }
+  }
+}

@@ -1,0 +1,106 @@
+package import SQLCipherConnection
+package import SyncCore
+
+/// A zone in a hub's file, for one transaction of a connection.
+package final class SQLCipherHubStorage: HubStorage {
+  private let connection: Connection
+  private let zone: Int64
+  /// What was read of the records that the transaction may replace.
+  private var replaced: [RecordName: (isDeleted: Bool, size: Int)] = [:]
+  /// The changes of the zone's figures by the transaction.
+  private var added = (records: 0, deleted: 0, bytes: 0)
+
+  /// Creates the storage of a zone for the connection's open transaction.
+  package init(_ connection: Connection, zone: ZoneID) throws {
+    self.connection = connection
+    self.zone = try HubZones.number(of: zone, connection)
+  }
+
+  /// Runs a closure in the open transaction, whose owner ends it.
+  package func transaction<Result>(_ body: () throws -> Result) throws -> Result { try body() }
+
+  package func incarnation() throws -> Incarnation {
+    let value = try connection.first(.incarnation) { $0.int64(0) }
+    guard let value else { throw HubError(.damaged, "The hub \(connection.path) has lost its identity.") }
+    return Incarnation(UInt64(bitPattern: value))
+  }
+
+  package func head() throws -> ChainPoint { try HubZones.head(of: zone, connection) }
+
+  package func chainHead(at sequence: Int64) throws -> Digest? {
+    if sequence == 0 { return .zero }
+    return try connection.first(.chainHead, zone, sequence) { try $0.digest(0) }
+  }
+
+  package func lastCommit(of device: DeviceID) throws -> CommitEntry? {
+    try connection.first(.lastCommit, zone, device) { try CommitEntry(row: $0) }
+  }
+
+  package func version(of name: RecordName) throws -> Digest? {
+    let found = try connection.first(.version, zone, name.digest) {
+      (version: try $0.digest(0), isDeleted: $0.int(1) != 0, size: $0.int(2))
+    }
+    replaced[name] = found.map { ($0.isDeleted, $0.size) }
+    return found?.version
+  }
+
+  /// Inserts or replaces a record whose version was read in the transaction.
+  package func setRecord(_ record: StoredRecord) throws {
+    if let replaced = replaced[record.name] {
+      added.records -= 1
+      added.deleted -= replaced.isDeleted ? 1 : 0
+      added.bytes -= replaced.size
+    }
+    try connection.run(.setRecord, zone, record.name.digest, record.sequence, record.version, record.isDeleted ? 1 : 0, record.body)
+    added.records += 1
+    added.deleted += record.isDeleted ? 1 : 0
+    added.bytes += record.body.count
+    replaced[record.name] = (record.isDeleted, record.body.count)
+  }
+
+  package func append(_ entry: CommitEntry, head: Digest) throws {
+    try connection.run(.newCommit, zone, entry.sequence, entry.device, entry.deviceSequence, entry.digest, head)
+    try connection.run(.setLastCommit, zone, entry.device, entry.sequence)
+    try connection.run(.setHead, entry.sequence, head, added.records, added.deleted, added.bytes, zone)
+    added = (0, 0, 0)
+  }
+
+  package func records(after position: PagePosition?, since sequence: Int64, maximumCount: Int) throws -> [StoredRecord] {
+    // No record follows the last name in a commit.
+    let position = position ?? PagePosition(sequence: sequence, name: RecordName(Digest(.max, .max, .max, .max)))
+    return try connection.all(.records, zone, position.sequence, position.name.digest, maximumCount) { row in
+      StoredRecord(
+        name: RecordName(try row.digest(0)), sequence: row.int64(1), version: try row.digest(2), isDeleted: row.int(3) != 0,
+        body: row.bytes(4))
+    }
+  }
+
+  package func commits(after sequence: Int64, through last: Int64) throws -> [CommitEntry] {
+    try connection.all(.commits, zone, sequence, last) { try CommitEntry(row: $0) }
+  }
+}
+
+extension CommitEntry {
+  /// Creates an entry from a row that begins with its columns.
+  init(row: Statement) throws {
+    self.init(
+      sequence: row.int64(0), device: DeviceID(UInt64(bitPattern: row.int64(1))), deviceSequence: row.int64(2), digest: try row.digest(3))
+  }
+}
+
+/// The zones of a hub's file.
+enum HubZones {
+  /// Returns the number of a zone in the file.
+  static func number(of zone: ZoneID, _ connection: Connection) throws -> Int64 {
+    guard let number = try connection.first(.zone, zone, read: { $0.int64(0) }) else {
+      throw HubError(.unknownZone, "The hub \(connection.path) does not have the zone.")
+    }
+    return number
+  }
+
+  static func head(of number: Int64, _ connection: Connection) throws -> ChainPoint {
+    let head = try connection.first(.head, number) { ChainPoint(sequence: $0.int64(0), head: try $0.digest(1)) }
+    guard let head else { throw HubError(.damaged, "The hub \(connection.path) has lost the head of a zone.") }
+    return head
+  }
+}

@@ -1,0 +1,237 @@
+import Foundation
+import SyncCore
+import XCTest
+import _TestSupport
+
+@testable import SyncHub
+
+/// A zone of a hub under test.
+struct TestZone {
+  let incarnation: Incarnation
+  let push: (SealedCommit) throws -> PushAnswer
+  let pull: (PullRequest) throws -> PullAnswer
+
+  static let time: Int64 = 1_000_000
+
+  func pages(_ request: PullRequest) throws -> [PullPage] {
+    var (pages, request): ([PullPage], PullRequest) = ([], request)
+    while true {
+      let page = try XCTUnwrap(try pull(request).page)
+      pages.append(page)
+      if page.isLast { return pages }
+      request = request.next(after: page)
+    }
+  }
+}
+
+/// What every storage of a hub does, shown here for one in memory. A subclass runs the same tests with another storage.
+class HubStorageSpecification: XCTestCase {
+  func makeZone(_ limits: Hub.Limits = Hub.Limits()) throws -> TestZone {
+    let storage = MemoryHubStorage(incarnation: Incarnation(5))
+    let hub = Hub(TestHashing(), limits: limits)
+    return TestZone(
+      incarnation: Incarnation(5), push: { try hub.push($0, to: storage, at: TestZone.time) },
+      pull: { try hub.pull($0, from: storage, at: TestZone.time) })
+  }
+
+  func testCommitsGetNumbersInTheirOrder() throws {
+    let zone = try makeZone()
+    var (one, other) = (TestDevice(1, incarnation: zone.incarnation), TestDevice(2, incarnation: zone.incarnation))
+    let commits = [one.commit(1), other.commit(2), other.commit(3), one.commit(4)]
+    var head = Digest.zero
+    for (index, commit) in commits.enumerated() {
+      head = TestHashing().head(after: head, adding: commit.digest)
+      let answer = try zone.push(commit)
+      XCTAssertEqual(answer, .accepted(ChainPoint(sequence: Int64(index) + 1, head: head), hubTime: TestZone.time))
+    }
+    let page = try XCTUnwrap(try zone.pull(TestDevice(3, incarnation: nil).pullRequest()).page)
+    XCTAssertEqual(page.commits.map(\.sequence), [1, 2, 3, 4])
+    XCTAssertEqual(page.commits.map(\.digest), commits.map(\.digest))
+    XCTAssertEqual(page.commits.map(\.device.value), [1, 2, 2, 1])
+    XCTAssertEqual(page.commits.map(\.deviceSequence), [1, 1, 2, 2])
+    XCTAssertEqual(page.records.map(\.name), [1, 2, 3, 4].map(TestDevice.name))
+    XCTAssertEqual(page.head, ChainPoint(sequence: 4, head: head))
+    XCTAssertEqual(page.incarnation, zone.incarnation)
+    XCTAssertTrue(page.isLast)
+  }
+
+  func testRecordsOfACommitAreInTheOrderOfTheirNames() throws {
+    let zone = try makeZone()
+    var device = TestDevice(1, incarnation: zone.incarnation)
+    _ = try zone.push(device.commit(1))
+    _ = try zone.push(device.commit((2...60).map { ($0, [UInt8($0)]) }))
+    let pages = try zone.pages(TestDevice(2, incarnation: nil).pullRequest(maximumCount: 7))
+    let names = pages.flatMap(\.records).map(\.name)
+    XCTAssertEqual(names, [TestDevice.name(1)] + (2...60).map(TestDevice.name).sorted())
+  }
+
+  func testExtremeNamesAndNumbersArePulled() throws {
+    let zone = try makeZone()
+    let names = [
+      RecordName(.zero), RecordName(Digest(0, 0, 0, 1)), RecordName(Digest(1 << 63, 0, 0, 0)), RecordName(Digest(.max, .max, .max, .max)),
+    ]
+    var device = TestDevice(.max, incarnation: zone.incarnation)
+    for _ in 0..<2 {
+      var commit = device.commit()
+      commit.records = names.map { name in
+        SealedRecord(
+          name: name, replacedVersion: device.versions[name],
+          version: TestHashing().digest(of: name.digest.allWords + commit.digest.allWords), isDeleted: false, body: [])
+      }
+      device.settle(commit, at: try XCTUnwrap(try zone.push(commit).point))
+    }
+    var other = TestDevice(2, incarnation: nil)
+    let pages = try zone.pages(other.pullRequest(maximumCount: 1))
+    XCTAssertEqual(pages.flatMap(\.records).map(\.name), names)
+    XCTAssertEqual(pages.flatMap(\.records).map(\.sequence), [2, 2, 2, 2])
+    XCTAssertEqual(pages.flatMap(\.commits).map(\.device.value), [.max, .max])
+    // Nothing follows the last name of the last commit.
+    other.receive(pages)
+    XCTAssertEqual(try zone.pages(other.pullRequest()).flatMap(\.records), [])
+  }
+
+  func testARepeatedCommitGetsItsFirstAnswer() throws {
+    let zone = try makeZone()
+    var (one, other) = (TestDevice(1, incarnation: zone.incarnation), TestDevice(2, incarnation: zone.incarnation))
+    let commit = one.commit(1, 2)
+    let answer = try zone.push(commit)
+    XCTAssertNotNil(answer.point)
+    other.receive(try zone.pages(other.pullRequest()))
+    XCTAssertEqual(try zone.push(other.commit(1)).point?.sequence, 2)
+    XCTAssertEqual(try zone.push(commit), answer)
+    let page = try XCTUnwrap(try zone.pull(TestDevice(3, incarnation: nil).pullRequest()).page)
+    XCTAssertEqual(page.head.sequence, 2)
+    XCTAssertEqual(page.records.first { $0.name == TestDevice.name(1) }?.sequence, 2, "the repetition must not revert the other device's")
+  }
+
+  func testAChangeOfAnOlderVersionIsAConflictAndChangesNothing() throws {
+    let zone = try makeZone()
+    var (one, other) = (TestDevice(1, incarnation: zone.incarnation), TestDevice(2, incarnation: zone.incarnation))
+    XCTAssertNotNil(try zone.push(one.commit(1, body: "first")).point)
+    // Another device inserts the record too, and a further one.
+    let conflicting = other.commit(2, 1, body: "second")
+    XCTAssertEqual(try zone.push(conflicting), .conflict(hubTime: TestZone.time))
+    let page = try XCTUnwrap(try zone.pull(other.pullRequest()).page)
+    XCTAssertEqual(page.records.map(\.body), [Array("first".utf8)])
+    XCTAssertEqual(page.head.sequence, 1)
+    // After a pull it is based on the newest version. The number of the refused commit was not used.
+    other.receive([page])
+    let again = other.commit(2, 1, body: "second")
+    XCTAssertEqual(try zone.push(again).point?.sequence, 2)
+  }
+
+  func testAReplacedRecordIsPulledOnceWithItsLastState() throws {
+    let zone = try makeZone()
+    var device = TestDevice(1, incarnation: zone.incarnation)
+    for number in 0..<20 {
+      let commit = device.commit([(1, [UInt8(number)]), (2, [7])], deleting: number == 19 ? [1] : [])
+      device.settle(commit, at: try XCTUnwrap(try zone.push(commit).point))
+    }
+    let page = try XCTUnwrap(try zone.pull(TestDevice(2, incarnation: nil).pullRequest()).page)
+    XCTAssertEqual(page.commits.count, 20)
+    XCTAssertEqual(page.records.count, 2)
+    let record = try XCTUnwrap(page.records.first { $0.name == TestDevice.name(1) })
+    XCTAssertEqual(record.body, [19])
+    XCTAssertTrue(record.isDeleted)
+    XCTAssertEqual(record.version, device.versions[record.name])
+    XCTAssertEqual(page.records.map(\.sequence), [20, 20])
+  }
+
+  func testAnotherCommitUnderAUsedNumberIsAFork() throws {
+    let zone = try makeZone()
+    var device = TestDevice(1, incarnation: zone.incarnation)
+    var copy = device
+    XCTAssertNotNil(try zone.push(device.commit(1)).point)
+    XCTAssertEqual(try zone.push(copy.commit(2)), .forked)
+    // An earlier number of the device too.
+    XCTAssertNotNil(try zone.push(device.commit(3)).point)
+    var older = TestDevice(1, incarnation: zone.incarnation)
+    XCTAssertEqual(try zone.push(older.commit(4)), .forked)
+  }
+
+  func testPointsAndIncarnationsThatTheHubDoesNotHaveDiverge() throws {
+    let zone = try makeZone()
+    var device = TestDevice(1, incarnation: zone.incarnation)
+    device.settle(device.commit(1), at: ChainPoint())
+    device.accepted = nil
+    var other = TestDevice(2, incarnation: zone.incarnation)
+    XCTAssertNotNil(try zone.push(other.commit(5)).point)
+    let others = [(1, Digest(1, 2, 3, 4)), (2, .zero), (-1, .zero)].map { ChainPoint(sequence: $0, head: $1) }
+    for point in others {
+      var lost = device
+      lost.base = point
+      XCTAssertEqual(try zone.push(lost.commit(9)), .diverged(zone.incarnation))
+      XCTAssertEqual(try zone.pull(lost.pullRequest()), .diverged(zone.incarnation))
+      lost.base = ChainPoint()
+      lost.accepted = point
+      XCTAssertEqual(try zone.push(lost.commit(9)), .diverged(zone.incarnation))
+      XCTAssertEqual(try zone.pull(lost.pullRequest()), .diverged(zone.incarnation))
+    }
+    device.incarnation = Incarnation(zone.incarnation.value &+ 1)
+    XCTAssertEqual(try zone.push(device.commit(9)), .diverged(zone.incarnation))
+    XCTAssertEqual(try zone.pull(device.pullRequest()), .diverged(zone.incarnation))
+  }
+
+  func testCommitsFarAheadOfTheClockAreRefused() throws {
+    let zone = try makeZone()
+    var device = TestDevice(1, incarnation: zone.incarnation)
+    let limit = TestZone.time + DeviceClock.tolerance
+    XCTAssertEqual(try zone.push(device.commit([(1, [])], milliseconds: limit + 1)), .ahead(hubTime: TestZone.time))
+    XCTAssertNotNil(try zone.push(device.commit([(1, [])], milliseconds: limit)).point)
+  }
+
+  /// Pulls in small pages while commits replace what was pulled, and compares the result with the records.
+  func testPullsAreCompleteWhilePushesGoOn() throws {
+    var random = SeededGenerator(seed: 31)
+    for _ in 0..<RandomSteps.count(6) {
+      var limits = Hub.Limits()
+      limits.bytesInPage = Int.random(in: 1...400, using: &random)
+      limits.commitsInPage = Int64.random(in: 1...12, using: &random)
+      limits.recordsInBatch = Int.random(in: 1...6, using: &random)
+      let zone = try makeZone(limits)
+      var writer = TestDevice(1, incarnation: zone.incarnation)
+      var reader = TestDevice(2, incarnation: nil)
+      var bodies: [RecordName: [UInt8]] = [:]
+      var pulled: [RecordName: [UInt8]] = [:]
+      func push() throws {
+        let numbers = Set((0..<Int.random(in: 1...5, using: &random)).map { _ in UInt64.random(in: 0..<30, using: &random) })
+        let commit = writer.commit(numbers.sorted().map { ($0, [UInt8](repeating: .random(in: 0...9, using: &random), count: 40)) })
+        writer.settle(commit, at: try XCTUnwrap(try zone.push(commit).point))
+        for record in commit.records { bodies[record.name] = record.body }
+      }
+      for _ in 0..<10 {
+        for _ in 0..<3 { try push() }
+        var (request, pages) = (reader.pullRequest(maximumCount: .random(in: 1...9, using: &random)), [PullPage]())
+        while true {
+          let page = try XCTUnwrap(try zone.pull(request).page)
+          pages.append(page)
+          XCTAssertLessThanOrEqual(page.commits.count, Int(limits.commitsInPage))
+          XCTAssertTrue(page.records.count <= 1 || page.records.reduce(0) { $0 + $1.body.count } <= limits.bytesInPage)
+          if page.isLast { break }
+          request = request.next(after: page)
+          if pages.count < 20 { try push() }
+        }
+        for record in pages.flatMap(\.records) { pulled[record.name] = record.body }
+        reader.receive(pages)
+        XCTAssertEqual(pulled, bodies)
+        XCTAssertEqual(reader.base, pages.last?.head)
+        XCTAssertEqual(reader.base, writer.accepted)
+        XCTAssertEqual(pages.flatMap(\.commits).map(\.sequence).sorted(), pages.flatMap(\.commits).map(\.sequence))
+      }
+    }
+  }
+
+  func testPagesAreBoundedByBytes() throws {
+    let zone = try makeZone()
+    var device = TestDevice(1, incarnation: zone.incarnation)
+    // The last record alone is larger than a page.
+    for number in 1...30 as ClosedRange<UInt64> {
+      let size = number == 30 ? 3 << 20 : 100_000
+      XCTAssertNotNil(try zone.push(device.commit([(number, [UInt8](repeating: UInt8(number), count: size))])).point)
+    }
+    let pages = try zone.pages(TestDevice(2, incarnation: nil).pullRequest())
+    XCTAssertEqual(pages.map(\.records.count), [10, 10, 9, 1])
+    XCTAssertEqual(pages.flatMap(\.records).map(\.name), (1...30).map(TestDevice.name))
+    XCTAssertEqual(pages.flatMap(\.commits).map(\.sequence), Array(1...30))
+  }
+}

@@ -1,0 +1,36 @@
+import SyncCore
+
+/// The storage of a zone in memory.
+final class MemoryHubStorage: HubStorage {
+  private let identity: Incarnation
+  private var heads: [Digest] = [.zero]
+  private var log: [CommitEntry] = []
+  private var records: [RecordName: StoredRecord] = [:]
+
+  init(incarnation: Incarnation) { identity = incarnation }
+
+  func transaction<Result>(_ body: () throws -> Result) throws -> Result { try body() }
+  func incarnation() -> Incarnation { identity }
+  func head() -> ChainPoint { ChainPoint(sequence: Int64(log.count), head: heads[log.count]) }
+  func chainHead(at sequence: Int64) -> Digest? { heads.indices.contains(Int(sequence)) ? heads[Int(sequence)] : nil }
+  func lastCommit(of device: DeviceID) -> CommitEntry? { log.last { $0.device == device } }
+  func version(of name: RecordName) -> Digest? { records[name]?.version }
+  func setRecord(_ record: StoredRecord) { records[record.name] = record }
+
+  func append(_ entry: CommitEntry, head: Digest) {
+    log.append(entry)
+    heads.append(head)
+  }
+
+  func records(after position: PagePosition?, since sequence: Int64, maximumCount: Int) -> [StoredRecord] {
+    let later = records.values.filter { record in
+      guard let position else { return record.sequence > sequence }
+      return (record.sequence, record.name) > (position.sequence, position.name)
+    }
+    return Array(later.sorted { ($0.sequence, $0.name) < ($1.sequence, $1.name) }.prefix(maximumCount))
+  }
+
+  func commits(after sequence: Int64, through last: Int64) -> [CommitEntry] {
+    log.filter { $0.sequence > sequence && $0.sequence <= last }
+  }
+}
