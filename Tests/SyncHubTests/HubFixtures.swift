@@ -152,8 +152,10 @@ final class TestHub: Sendable {
 
   /// Replaces the hub's file by a copy of another one, as restoring a backup does.
   func restore(_ backup: URL) throws {
+    let copy = folder.file("copy").path
+    try FileManager.default.copyItem(atPath: backup.path, toPath: copy)
     for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + suffix) }
-    try FileManager.default.copyItem(atPath: backup.path, toPath: path)
+    try FileManager.default.moveItem(atPath: copy, toPath: path)
   }
 }
 
