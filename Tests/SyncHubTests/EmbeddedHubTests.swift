@@ -19,8 +19,10 @@ final class EmbeddedHubTests: XCTestCase {
     // The key file contains a printed key, which other tools accept too.
     let text = try String(contentsOfFile: file.path + ".key", encoding: .utf8)
     let key = try XCTUnwrap(StoreKey.recoveryKey(text))
-    let other = try await file.connect(key: key).identity()
-    XCTAssertEqual(other, identity)
+    let other = file.connect(key: key)
+    let sameIdentity = try await other.identity()
+    XCTAssertEqual(sameIdentity, identity)
+    await other.close()
     await hub.close()
     XCTAssertEqual(file.names, ["hub.store", "hub.store.key", "hub.store.keys"])
     await assertThrows(.closed) { _ = try await hub.identity() }
