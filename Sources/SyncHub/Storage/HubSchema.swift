@@ -25,7 +25,7 @@ enum HubSchema {
       records INTEGER NOT NULL, deleted INTEGER NOT NULL, bytes INTEGER NOT NULL);
     CREATE TABLE commit_log (
       zone INTEGER NOT NULL, sequence INTEGER NOT NULL, device INTEGER NOT NULL, device_sequence INTEGER NOT NULL,
-      digest BLOB NOT NULL, head BLOB NOT NULL, PRIMARY KEY (zone, sequence)) WITHOUT ROWID;
+      digest BLOB NOT NULL, signature BLOB NOT NULL, head BLOB NOT NULL, PRIMARY KEY (zone, sequence)) WITHOUT ROWID;
     CREATE TABLE device (
       zone INTEGER NOT NULL, device INTEGER NOT NULL, sequence INTEGER NOT NULL, PRIMARY KEY (zone, device)) WITHOUT ROWID;
     CREATE TABLE record (
@@ -66,17 +66,17 @@ enum HubStatement: Int, CaseIterable {
     case .chainHead: "SELECT head FROM commit_log WHERE zone = ? AND sequence = ?"
     case .lastCommit:
       """
-      SELECT l.sequence, l.device, l.device_sequence, l.digest FROM device d
+      SELECT l.sequence, l.device, l.device_sequence, l.digest, l.signature FROM device d
       JOIN commit_log l ON l.zone = d.zone AND l.sequence = d.sequence WHERE d.zone = ? AND d.device = ?
       """
-    case .newCommit: "INSERT INTO commit_log (zone, sequence, device, device_sequence, digest, head) VALUES (?, ?, ?, ?, ?, ?)"
+    case .newCommit: "INSERT INTO commit_log (zone, sequence, device, device_sequence, digest, signature, head) VALUES (?, ?, ?, ?, ?, ?, ?)"
     case .setLastCommit: "INSERT OR REPLACE INTO device (zone, device, sequence) VALUES (?, ?, ?)"
     case .commits:
       """
-      SELECT sequence, device, device_sequence, digest FROM commit_log
+      SELECT sequence, device, device_sequence, digest, signature FROM commit_log
       WHERE zone = ? AND sequence > ? AND sequence <= ? ORDER BY sequence
       """
-    case .log: "SELECT sequence, device, device_sequence, digest, head FROM commit_log WHERE zone = ? ORDER BY sequence"
+    case .log: "SELECT sequence, device, device_sequence, digest, signature, head FROM commit_log WHERE zone = ? ORDER BY sequence"
     case .lastCommits: "SELECT device, sequence FROM device WHERE zone = ?"
     case .deviceCount: "SELECT count(*) FROM device WHERE zone = ?"
 

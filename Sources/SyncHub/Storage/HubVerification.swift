@@ -68,8 +68,8 @@ package struct HubVerification {
     try connection.forEach(.log, zone.number) { row in
       let entry = try CommitEntry(row: row)
       if entry.sequence != sequence + 1 { findings.append(.missingCommit(zone.id, sequence: sequence + 1)) }
-      let stored = try row.digest(4)
-      if entry.sequence == sequence + 1, hashing.head(after: head, adding: entry.digest) != stored {
+      let stored = try row.digest(5)
+      if entry.sequence == sequence + 1, try hashing.head(after: head, adding: entry.digest) != stored {
         findings.append(.wrongHead(zone.id, sequence: entry.sequence))
       }
       if let last = devices[entry.device], last.deviceSequence >= entry.deviceSequence {

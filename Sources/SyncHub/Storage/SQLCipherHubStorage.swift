@@ -59,7 +59,7 @@ package final class SQLCipherHubStorage: HubStorage {
   }
 
   package func append(_ entry: CommitEntry, head: Digest) throws {
-    try connection.run(.newCommit, zone, entry.sequence, entry.device, entry.deviceSequence, entry.digest, head)
+    try connection.run(.newCommit, zone, entry.sequence, entry.device, entry.deviceSequence, entry.digest, entry.signature, head)
     try connection.run(.setLastCommit, zone, entry.device, entry.sequence)
     try connection.run(.setHead, entry.sequence, head, added.records, added.deleted, added.bytes, zone)
     added = (0, 0, 0)
@@ -84,7 +84,8 @@ extension CommitEntry {
   /// Creates an entry from a row that begins with its columns.
   init(row: Statement) throws {
     self.init(
-      sequence: row.int64(0), device: DeviceID(UInt64(bitPattern: row.int64(1))), deviceSequence: row.int64(2), digest: try row.digest(3))
+      sequence: row.int64(0), device: DeviceID(UInt64(bitPattern: row.int64(1))), deviceSequence: row.int64(2), digest: try row.digest(3),
+      signature: row.bytes(4))
   }
 }
 
