@@ -1,4 +1,4 @@
-import SyncCore
+package import SyncCore
 
 /// The storage of a hub in memory, which can be restored from an older state.
 final class SimulatedHub: HubStorage {
@@ -66,8 +66,10 @@ final class SimulatedHub: HubStorage {
 }
 
 /// Digests for simulations: fast, and different for different texts in all probability.
-struct SimulatedHashing: CommitHashing, CommitSealing {
-  func head(after head: Digest, adding commit: Digest) -> Digest { digest(of: head.allWords + commit.allWords) }
+package struct SimulatedHashing: CommitHashing, CommitSealing {
+  package init() {}
+
+  package func head(after head: Digest, adding commit: Digest) -> Digest { digest(of: head.allWords + commit.allWords) }
 
   func digest(of words: [UInt64]) -> Digest {
     var (a, b): (UInt64, UInt64) = (0x9E37_79B9_7F4A_7C15, 0xC2B2_AE3D_27D4_EB4F)
@@ -96,7 +98,7 @@ struct SimulatedHashing: CommitHashing, CommitSealing {
 
   func name(of id: RecordID) -> RecordName { RecordName(digest(of: [7, id.high, id.low])) }
 
-  func seal(_ commit: Commit) -> SealedCommit {
+  package func seal(_ commit: Commit) -> SealedCommit {
     let header =
       [commit.device.value, UInt64(bitPattern: commit.deviceSequence), commit.incarnation.value, commit.time.value]
       + [UInt64(bitPattern: commit.base.sequence)] + commit.base.head.allWords
@@ -114,5 +116,5 @@ struct SimulatedHashing: CommitHashing, CommitSealing {
     return SealedCommit(commit, records: records, digest: digest(of: words))
   }
 
-  func open(_ record: StoredRecord) throws -> (id: RecordID, record: Record) { try RecordCoding.decode(record.body) }
+  package func open(_ record: StoredRecord) throws -> (id: RecordID, record: Record) { try RecordCoding.decode(record.body) }
 }

@@ -47,6 +47,9 @@ package struct SideTableAccess: Sendable {
     return try StoreError.mapping { try engine.write { try body(handle($0.reading, isWritable: true)) } }
   }
 
+  /// The tables in the transaction over several requests that the caller is in, or nil outside of one. Valid until it ends.
+  package var current: StoreTransaction? { engine.currentTransaction.map { handle($0, isWritable: !isReadOnly) } }
+
   /// Drops the tables. Those whose pages are damaged are renamed instead.
   package func remove() throws { try replace(creates: false) }
 

@@ -78,5 +78,6 @@ package struct SideTableRow {
   package func int64(_ column: Int) -> Int64 { statement.int64(Int32(column)) }
   package func double(_ column: Int) -> Double { statement.double(Int32(column)) }
   package func text(_ column: Int) -> String { statement.text(Int32(column)) }
+  package func bytes(_ column: Int) -> [UInt8] { Array(statement.data(Int32(column))) }
   package func slot(_ column: Int) -> Slot { statement.slot(Int32(column)) }
 }

@@ -2,7 +2,7 @@
 ///
 /// Times increase with each save, and are after the times of all records that the device has pulled. The device's wall clock can be wrong:
 /// its difference from the hub's clock is corrected as soon as the hub has answered.
-package struct DeviceClock: Hashable, Sendable {
+package struct DeviceClock: Hashable, Codable, Sendable {
   /// The time of the last save.
   package private(set) var last = HybridTime.zero
   /// The latest time in pulled records.

@@ -1,5 +1,5 @@
 /// A time of a hybrid logical clock: milliseconds since 1970 in the upper 48 bits, and a counter in the lower 16 bits.
-package struct HybridTime: Hashable, Comparable, Sendable {
+package struct HybridTime: Hashable, Comparable, Codable, Sendable {
   package var value: UInt64
 
   package init(value: UInt64) { self.value = value }
@@ -27,7 +27,7 @@ package struct Stamp: Hashable, Comparable, Sendable {
 }
 
 /// The identity of a device: of one lineage of one store file.
-package struct DeviceID: Hashable, Comparable, Sendable {
+package struct DeviceID: Hashable, Comparable, Codable, Sendable {
   package let value: UInt64
   package init(_ value: UInt64) { self.value = value }
   package static func < (one: DeviceID, other: DeviceID) -> Bool { one.value < other.value }

@@ -1,5 +1,5 @@
 /// The number of commits in a zone, and the hash of the chain that they form.
-package struct ChainPoint: Hashable, Sendable {
+package struct ChainPoint: Hashable, Codable, Sendable {
   package var sequence: Int64
   package var head: Digest
 
@@ -49,7 +49,7 @@ package struct Commit: Hashable, Sendable {
 }
 
 /// The identity of a zone on a hub from its creation or its last restoration from a backup.
-package struct Incarnation: Hashable, Sendable {
+package struct Incarnation: Hashable, Codable, Sendable {
   package let value: UInt64
   package init(_ value: UInt64) { self.value = value }
 }

@@ -13,8 +13,23 @@ package struct Digest: Hashable, Comparable, Sendable {
   package func hash(into hasher: inout Hasher) { hasher.combine(words.0) }
 }
 
+extension Digest: Codable {
+  package init(from decoder: any Decoder) throws {
+    var container = try decoder.unkeyedContainer()
+    words = (
+      try container.decode(UInt64.self), try container.decode(UInt64.self), try container.decode(UInt64.self),
+      try container.decode(UInt64.self)
+    )
+  }
+
+  package func encode(to encoder: any Encoder) throws {
+    var container = encoder.unkeyedContainer()
+    for word in allWords { try container.encode(word) }
+  }
+}
+
 /// The name of a record on a hub: a keyed hash of its identity.
-package struct RecordName: Hashable, Comparable, Sendable {
+package struct RecordName: Hashable, Comparable, Codable, Sendable {
   package let digest: Digest
   package init(_ digest: Digest) { self.digest = digest }
   package static func < (one: RecordName, other: RecordName) -> Bool { one.digest < other.digest }

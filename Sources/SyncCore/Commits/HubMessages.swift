@@ -22,7 +22,6 @@ package struct CommitEntry: Hashable, Sendable {
   package var device: DeviceID
   package var deviceSequence: Int64
   package var digest: Digest
-  /// The device's signature of the digest, with which other devices verify the entry.
   package var signature: [UInt8]
 
   package init(sequence: Int64, device: DeviceID, deviceSequence: Int64, digest: Digest, signature: [UInt8] = []) {
@@ -35,7 +34,7 @@ package struct CommitEntry: Hashable, Sendable {
 }
 
 /// A position in the records of a zone, which are in the order of their commits.
-package struct PagePosition: Hashable, Sendable {
+package struct PagePosition: Hashable, Codable, Sendable {
   package var sequence: Int64
   package var name: RecordName
 

@@ -23,7 +23,7 @@ package struct PropertyID: Hashable, Comparable, Sendable {
 }
 
 /// The identity of a zone: a UUID.
-package struct ZoneID: Hashable, Comparable, Sendable {
+package struct ZoneID: Hashable, Comparable, Codable, Sendable {
   package let high: UInt64
   package let low: UInt64
 

@@ -1,5 +1,5 @@
 /// What a store knows of a zone.
-package struct ZoneState: Hashable, Sendable {
+package struct ZoneState: Hashable, Codable, Sendable {
   package var device: DeviceID
   /// The number of the last commit that was frozen by the device.
   package var deviceSequence: Int64 = 0
@@ -22,7 +22,7 @@ package struct ZoneState: Hashable, Sendable {
   package init(device: DeviceID) { self.device = device }
 
   /// The position of a pull whose pages are staged.
-  package struct Staging: Hashable, Sendable {
+  package struct Staging: Hashable, Codable, Sendable {
     /// The last staged record.
     package var position: PagePosition?
     /// The last listed commit.

@@ -1,0 +1,105 @@
+/// An error of synchronization: what is wrong, where, and what to do. It never contains stored values or key material.
+///
+/// Local data are never lost by such an error. Synchronization goes on by itself when its cause is gone.
+public struct SyncError: Error, Sendable, CustomStringConvertible {
+  /// The kind of an error.
+  public enum Code: Sendable, Hashable, CaseIterable {
+    /// Stores of this type cannot be synchronized, or the store was not opened for synchronization.
+    case unsupportedStore
+    /// The model has parts that are not synchronized yet, which ``SyncError/obstacles`` lists.
+    case unsupportedModel
+    /// The store is not synchronized.
+    case notSynchronized
+    /// The store is already synchronized.
+    case alreadySynchronized
+    /// The store keeps no history of values or no stable IDs, which synchronization needs.
+    case historyMissing
+    /// A value is too large to be synchronized.
+    case valueTooLarge
+    /// No store of the container is to be synchronized, or several are and the call concerns one.
+    case noCloudStore
+    /// Another process synchronizes the store.
+    case busy
+    /// The hub does not have the account.
+    case accountNotFound
+    /// The file that shows which process synchronizes the store cannot be locked.
+    case leaseUnavailable
+    /// What the store knows of its zone cannot be read.
+    case damagedState
+    /// A transaction of the store ended too early.
+    case transactionEnded
+  }
+
+  /// The kind of the error.
+  public let code: Code
+  /// What happened, and what to do.
+  public let message: String
+  /// The path of the store.
+  public let path: String?
+  /// The parts of the model that are not synchronized yet, one per line of the report of the model.
+  public let obstacles: [String]
+  /// The error that caused this one.
+  public let underlying: (any Error)?
+
+  package init(_ reason: Reason, path: String? = nil, underlying: (any Error)? = nil) {
+    (code, message, obstacles) = (reason.code, reason.message, reason.obstacles)
+    (self.path, self.underlying) = (path, underlying)
+  }
+
+  /// The message, the path and the cause.
+  public var description: String {
+    var text = message
+    if let path { text += " (\(path))" }
+    if let underlying { text += " Cause: \(underlying)" }
+    return text
+  }
+
+  /// The cause of an error. Each part of the module declares its reasons next to the code that throws them.
+  package struct Reason: Sendable {
+    let code: Code
+    let message: String
+    var obstacles: [String] = []
+
+    init(_ code: Code, _ message: String) { (self.code, self.message) = (code, message) }
+  }
+}
+
+extension SyncError.Reason {
+  static func unsupportedStore(type: String) -> Self {
+    Self(.unsupportedStore, "Stores of the type “\(type)” are not synchronized, or the store was not opened for synchronization.")
+  }
+
+  static func unsupportedModel(_ obstacles: [SyncObstacle]) -> Self {
+    var reason = Self(
+      .unsupportedModel,
+      "The model cannot be synchronized yet: \(obstacles.map(\.description).joined(separator: "; ")). Nothing was changed.")
+    reason.obstacles = obstacles.map(\.description)
+    return reason
+  }
+
+  static var notSynchronized: Self {
+    Self(.notSynchronized, "The store is not synchronized. Start synchronization with a hub, or join an existing account.")
+  }
+
+  static var alreadySynchronized: Self {
+    Self(.alreadySynchronized, "The store is already synchronized. Leave its zone first to synchronize it with another hub.")
+  }
+
+  static var historyMissing: Self {
+    Self(.historyMissing, "Synchronization needs the store's history with values and its stable IDs, which are switched off.")
+  }
+
+  static func valueTooLarge(entity: String, property: String) -> Self {
+    Self(.valueTooLarge, "The value of \(entity).\(property) is stored in a file; such values are not synchronized yet.")
+  }
+
+  package static var noCloudStore: Self {
+    Self(.noCloudStore, "No open store of the container has cloud options. Set them before the stores are loaded.")
+  }
+
+  package static var severalCloudStores: Self {
+    Self(.noCloudStore, "Several stores of the container have cloud options. Use a container for each account.")
+  }
+
+  static var transactionEnded: Self { Self(.transactionEnded, "A transaction of the store ended before synchronization was done with it.") }
+}

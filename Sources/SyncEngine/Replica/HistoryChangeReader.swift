@@ -1,0 +1,116 @@
+import Foundation
+import ObjectModel
+import ObjectStore
+import SyncCore
+
+/// Reads the changes of the application from a store's history, as changes of records.
+struct HistoryChangeReader {
+  let store: PersistentStore
+  let history: any HistoryStore & IdentityStore
+  let schema: SyncSchema
+
+  /// The change of an object, with its record.
+  typealias Change = (change: PendingChange, object: ObjectReference)
+
+  /// The kinds of transactions that are sent: all but those of synchronization itself.
+  private static let kinds = Set(HistoryKind.allCases).subtracting([.sync, .begin])
+
+  /// The number of the newest transaction, or 0 if there is none.
+  var newest: Int64 { get throws { try history.historyBounds()?.newest.number ?? 0 } }
+
+  /// Calls `body` with each transaction after a number that changed records.
+  ///
+  /// - Parameter body: Receives the number of the transaction, the time at which it was made, in milliseconds since 1970, and its changes: one
+  ///   for each object.
+  func read(after number: Int64, _ body: (_ number: Int64, _ wall: Int64, _ changes: [Change]) throws -> Void) throws {
+    guard let ids = try history.historyIDs() else { throw SyncError(.historyMissing, path: store.url?.path) }
+    var query = HistoryQuery()
+    query.after = number
+    query.kinds = Self.kinds
+    var reader = HistoryReader(history, identifier: store.identifier, space: store.space, ids: ids, query)
+    var collected = TransactionChanges()
+    while let fragment = try reader.next() {
+      try collect(fragment.changes, into: &collected)
+      guard fragment.isLast else { continue }
+      let changes = collected.finish()
+      if changes.isEmpty { continue }
+      try body(fragment.transaction.transactionNumber, fragment.transaction.timestamp.millisecondsSince1970, changes)
+    }
+  }
+
+  private func collect(_ changes: [PersistentHistoryChange], into collected: inout TransactionChanges) throws {
+    var identities = RecordIdentities(history)
+    for change in changes {
+      identities.add(change.changedObjectID.reference)
+      for value in (change.newValues?.values ?? [:]).values { if case .object(let id?) = value { identities.add(id.reference) } }
+    }
+    try identities.load()
+    for change in changes {
+      let object = change.changedObjectID.reference
+      let entity = schema.entities[object.entity]
+      let id = try identities.record(of: object)
+      switch change.changeType {
+      case .delete: collected.add(id, object, PendingChange(id, entity: entity.id, nil))
+      case .insert, .update:
+        let values = try values(change, entity, schema.model.entities[object.entity], identities)
+        if values.isEmpty, change.changeType == .update { continue }
+        collected.add(id, object, PendingChange(id, entity: entity.id, values))
+      }
+    }
+  }
+
+  /// Returns the new values of a change: of all properties for an inserted object, else of those that were set.
+  private func values(
+    _ change: PersistentHistoryChange, _ entity: SyncSchema.Entity, _ compiled: CompiledEntity, _ identities: RecordIdentities
+  ) throws -> [PropertyID: FieldValue] {
+    var values: [PropertyID: FieldValue] = [:]
+    if change.changeType == .insert { for property in entity.properties { values[property.id] = .null } }
+    for (name, value) in change.newValues?.values ?? [:] where !change.derivedProperties.contains(name) {
+      guard let slot = compiled.storedSlot(named: name), let property = entity.property(inSlot: slot) else { continue }
+      switch value {
+      case .attribute(let slot): values[property.id] = FieldValue(slot)
+      case .object(let id): values[property.id] = try id.map { .reference(try identities.record(of: $0.reference)) } ?? .null
+      case .large: throw SyncError(.valueTooLarge(entity: compiled.name, property: name), path: store.url?.path)
+      }
+    }
+    return values
+  }
+}
+
+/// The changes of one transaction, one for each object.
+private struct TransactionChanges {
+  private var changes: [HistoryChangeReader.Change] = []
+  private var positions: [RecordID: Int] = [:]
+
+  mutating func add(_ id: RecordID, _ object: ObjectReference, _ change: PendingChange) {
+    guard let position = positions[id] else {
+      positions[id] = changes.count
+      return changes.append((change, object))
+    }
+    // The parts of a transaction: the later values replace the earlier ones.
+    let earlier = changes[position].change
+    let values = change.values.map { (earlier.values ?? [:]).merging($0) { _, later in later } }
+    changes[position].change = PendingChange(id, entity: earlier.entity, values)
+  }
+
+  /// Returns the changes, and begins the next transaction.
+  mutating func finish() -> [HistoryChangeReader.Change] {
+    defer { self = TransactionChanges() }
+    return changes
+  }
+}
+
+extension CompiledEntity {
+  /// Returns the slot of an attribute, of a part of a composite, or of a to-one relationship.
+  fileprivate func storedSlot(named name: String) -> Int? {
+    switch property(named: name) {
+    case .attribute(let slot): slot.index
+    case .toOne(let relationship): relationship.index
+    default: nil
+    }
+  }
+}
+
+extension Date {
+  var millisecondsSince1970: Int64 { Int64((timeIntervalSince1970 * 1_000).rounded(.down)) }
+}

@@ -1,0 +1,79 @@
+import Foundation
+import ObjectModel
+import ObjectStore
+import SyncCore
+
+/// The saves that the hub has not accepted yet, read from the store's history.
+///
+/// A save gets its stamp when a transaction of synchronization first reads it. Everything that was imported before the save was made has been
+/// imported in an earlier transaction, so its stamp is the same as if it had been stamped at once; the save itself need not write anything.
+final class PendingSaves {
+  /// The saves in ascending order.
+  private(set) var saves: [PendingSave] = []
+  /// The join of the changes of each record.
+  private var records: [RecordID: Record] = [:]
+  /// The objects of the records.
+  private var objects: [RecordID: ObjectReference] = [:]
+  /// The records whose changes refer to a record.
+  private var referrers: [RecordID: Set<RecordID>] = [:]
+  /// The last transaction of the history that was read.
+  private(set) var scanned: Int64
+
+  init(after number: Int64) { scanned = number }
+
+  /// Reads the transactions after the last one that was read.
+  ///
+  /// - Parameter stamp: Returns the stamp of a save that was made at a time, in milliseconds since 1970.
+  func update(_ reader: HistoryChangeReader, stamp: (_ number: Int64, _ wall: Int64) throws -> Stamp) throws {
+    let newest = try reader.newest
+    guard newest > scanned else { return }
+    try reader.read(after: scanned) { number, wall, changes in
+      let save = PendingSave(number: number, stamp: try stamp(number, wall), changes: changes.map(\.change))
+      for change in changes { objects[change.change.id] = change.object }
+      saves.append(save)
+      add(save)
+    }
+    scanned = newest
+  }
+
+  /// Removes the saves up to a number.
+  func settle(through number: Int64) {
+    guard let first = saves.first, first.number <= number else { return }
+    saves.removeAll { $0.number <= number }
+    rebuild()
+  }
+
+  /// Replaces the stamps of saves.
+  func restamp(_ stamps: [Int64: Stamp]) {
+    for index in saves.indices { if let stamp = stamps[saves[index].number] { saves[index].stamp = stamp } }
+    rebuild()
+  }
+
+  func changes(of id: RecordID) -> Record? { records[id] }
+  func object(of id: RecordID) -> ObjectReference? { objects[id] }
+  func referrers(of id: RecordID) -> Set<RecordID> { referrers[id] ?? [] }
+
+  /// Returns saves after a number, whole, and at least one if there is one.
+  func saves(after number: Int64, maximumChangeCount: Int) -> [PendingSave] {
+    var (found, count): ([PendingSave], Int) = ([], 0)
+    for save in saves where save.number > number {
+      if !found.isEmpty, count + save.changes.count > maximumChangeCount { break }
+      found.append(save)
+      count += save.changes.count
+    }
+    return found
+  }
+
+  private func rebuild() {
+    (records, referrers) = ([:], [:])
+    if saves.isEmpty { objects = [:] }
+    for save in saves { add(save) }
+  }
+
+  private func add(_ save: PendingSave) {
+    for change in save.changes {
+      records[change.id] = records[change.id].joined(with: change.record(save.stamp))
+      for value in (change.values ?? [:]).values { if let destination = value.reference { referrers[destination, default: []].insert(change.id) } }
+    }
+  }
+}

@@ -1,0 +1,28 @@
+package import SyncCore
+
+/// What a store knows of its synchronization, apart from its records.
+package struct ReplicaState: Hashable, Codable, Sendable {
+  /// The key of the state in its table.
+  static let name = "state"
+
+  package var zoneID: ZoneID
+  package var zone: ZoneState
+  /// The lineage of the store's file that the device's identity belongs to.
+  package var lineage: String
+  /// The progress of adding the objects that were there before; nil if that is complete.
+  package var baseline: BaselineProgress?
+  /// The last transaction of the history before which there are no pending saves.
+  package var readThrough: Int64 = 0
+
+  package init(zoneID: ZoneID, zone: ZoneState, lineage: String) { (self.zoneID, self.zone, self.lineage) = (zoneID, zone, lineage) }
+}
+
+/// The objects that have been added to the zone: all those of entities before one, and those of this entity up to a key.
+package struct BaselineProgress: Hashable, Codable, Sendable {
+  package var entity = 0
+  package var key: Int64 = 0
+  /// The number of added objects.
+  package var count = 0
+
+  package init() {}
+}

@@ -1,0 +1,116 @@
+import Foundation
+import ObjectModel
+import ObjectQuery
+import ObjectStore
+package import SyncCore
+
+extension StoreReplica {
+  /// Makes the store a replica of a zone. The objects that it contains are added to the zone by ``addBaseline(maximumCount:)``.
+  ///
+  /// Switches on the history with values and the stable IDs. What is saved from then on is sent.
+  /// - Parameter alongside: Called in the transaction that makes the store a replica.
+  /// - Throws: ``SyncError`` if the model cannot be synchronized, or the store is already synchronized.
+  package func begin(in zone: ZoneID, as device: DeviceID, alongside: () throws -> Void = {}) throws {
+    try schema.check(path: path)
+    if try transaction({ try replicaState() }) != nil { throw SyncError(.alreadySynchronized, path: path) }
+    if try !history.tracksObjectIdentity() { try history.setTracksObjectIdentity(true) }
+    if try history.historySettings()?.level != .values { try history.setHistory(HistorySettings(level: .values)) }
+    let lineage = try lineage()
+    try transaction {
+      var state = ReplicaState(zoneID: zone, zone: ZoneState(device: device), lineage: lineage)
+      state.zone.settledThrough = try reader.newest
+      state.baseline = BaselineProgress()
+      try setReplicaState(state)
+      try alongside()
+    }
+  }
+
+  /// Ends the synchronization of the store, whose objects remain.
+  package func end() throws { try removeTables() }
+
+  /// The lineage of the store's file. Another one means that the file is a copy.
+  package func lineage() throws -> String { try (history as? any LineageStore)?.lineageIdentifier() ?? store.identifier }
+
+  /// Adds a portion of the objects that were there before synchronization began.
+  ///
+  /// Objects that are changed meanwhile are in pending saves as well, whose values are newer.
+  /// - Returns: Whether all objects are added.
+  package func addBaseline(maximumCount: Int) throws -> Bool {
+    try transaction {
+      var state = try knownState()
+      guard var progress = state.baseline else { return true }
+      let rows = try nextRows(&progress, maximumCount)
+      let isComplete = progress.entity == schema.entities.count
+      var identities = RecordIdentities(history)
+      for row in rows {
+        identities.add(row.reference)
+        for property in schema.entities[row.entityNumber].properties where property.kind == .reference && !row.isNull(property.slot) {
+          identities.add(row.reference(property.slot))
+        }
+      }
+      try identities.load()
+      for row in rows {
+        let id = try identities.record(of: row.reference)
+        if try self.row(of: id) == nil { try Baseline.add(try object(row, identities), of: id, in: self) }
+        if var known = try self.row(of: id), known.object != row.reference {
+          known.object = row.reference
+          try setRow(known, of: id)
+        }
+      }
+      progress.count += rows.count
+      state = try knownState()
+      state.baseline = isComplete ? nil : progress
+      try setReplicaState(state)
+      if isComplete { baselineKeys = nil }
+      return isComplete
+    }
+  }
+
+  /// Reads the next rows in the order of entities and keys.
+  private func nextRows(_ progress: inout BaselineProgress, _ count: Int) throws -> RowList {
+    while progress.entity < schema.entities.count {
+      let entity = schema.model.entities[progress.entity]
+      if !entity.isAbstract, store.entityNumbers.contains(entity.number) {
+        let objects = try keys(of: entity, after: progress.key, count).map { ObjectReference(entity: entity.number, key: $0) }
+        if let last = objects.last {
+          progress.key = last.key
+          return try readRows(objects)
+        }
+      }
+      progress.entity += 1
+      progress.key = 0
+    }
+    return RowList()
+  }
+
+  private func keys(of entity: CompiledEntity, after key: Int64, _ count: Int) throws -> [Int64] {
+    // The keys of an entity take little memory, and are read once for many portions.
+    if baselineKeys?.entity != entity.number || key == 0 {
+      var fetch = FetchSpecification(entityName: entity.name)
+      fetch.includesSubentities = false
+      fetch.resultType = .objectIDs
+      fetch.includesPropertyValues = false
+      let keys: [Int64] =
+        switch try coordinator.fetchedIDs(fetch, in: store, scope: scope) {
+        case .keys(let keys): keys.removeFirst(.max)
+        case .ids(let ids): ids.map(\.key).sorted()
+        }
+      baselineKeys = (entity.number, keys)
+    }
+    let keys = baselineKeys?.keys ?? []
+    let start = keys.partitioningIndex { $0 > key }
+    return Array(keys[start..<min(start + count, keys.count)])
+  }
+}
+
+extension [Int64] {
+  /// Returns the first position whose element fulfills a condition that all later ones fulfill too.
+  fileprivate func partitioningIndex(_ isInSecond: (Int64) -> Bool) -> Int {
+    var (low, high) = (0, count)
+    while low < high {
+      let middle = (low + high) / 2
+      if isInSecond(self[middle]) { high = middle } else { low = middle + 1 }
+    }
+    return low
+  }
+}

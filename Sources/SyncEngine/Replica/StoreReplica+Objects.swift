@@ -1,0 +1,69 @@
+import Foundation
+import ObjectModel
+import ObjectStore
+package import SyncCore
+
+extension StoreReplica {
+  /// Returns the object that a record has, or had last.
+  private func reference(of id: RecordID) throws -> ObjectReference? { try row(of: id)?.object ?? pending().object(of: id) }
+
+  package func object(of id: RecordID) throws -> SyncedObject? {
+    guard let reference = try reference(of: id), let row = try readRows([reference]).first else { return nil }
+    return try object(row)
+  }
+
+  /// Returns the synchronized values of a row.
+  func object(_ row: RowImage) throws -> SyncedObject {
+    let entity = schema.entities[row.entityNumber]
+    var identities = RecordIdentities(history)
+    for property in entity.properties where property.kind == .reference && !row.isNull(property.slot) {
+      identities.add(row.reference(property.slot))
+    }
+    try identities.load()
+    return try object(row, identities)
+  }
+
+  func object(_ row: RowImage, _ identities: RecordIdentities) throws -> SyncedObject {
+    let entity = schema.entities[row.entityNumber]
+    var values: [PropertyID: FieldValue] = [:]
+    for property in entity.properties {
+      if row.isNull(property.slot) {
+        values[property.id] = .null
+      } else if property.kind == .reference {
+        values[property.id] = .reference(try identities.record(of: row.reference(property.slot)))
+      } else {
+        values[property.id] = FieldValue(try row.slot(property.slot, kind: property.kind))
+      }
+    }
+    return SyncedObject(entity: entity.id, values)
+  }
+
+  /// Returns the rows of objects that exist.
+  func readRows(_ objects: [ObjectReference]) throws -> RowList {
+    try coordinator.readRows(of: objects.map(store.space.objectID), from: store, scope: scope, isPassing: true)
+  }
+
+  var scope: RequestScope {
+    var scope = RequestScope(objectIDSpace: store.space)
+    scope.changeSource = .sync
+    return scope
+  }
+
+  // MARK: Writing
+
+  package func setObjects(_ changes: [(id: RecordID, object: SyncedObject?)]) throws {
+    var objects = ObjectImport(self)
+    for (id, object) in changes {
+      if let object {
+        objects.set(object, of: id, try reference(of: id))
+      } else if let reference = try reference(of: id) {
+        objects.delete(reference)
+      }
+    }
+    for (id, reference) in try objects.finish(reference(of:)) {
+      guard var row = try row(of: id) else { continue }
+      row.object = reference
+      try setRow(row, of: id)
+    }
+  }
+}

@@ -1,0 +1,143 @@
+import Foundation
+import ObjectModel
+import ObjectStore
+import SQLCipherStore
+package import SyncCore
+
+/// The records that a transaction has read or written.
+struct RecordCache {
+  /// A record in the store: the object that it had last, and its entry.
+  struct Row {
+    var object: ObjectReference?
+    var entry: RecordEntry
+  }
+
+  private static let limit = 10_000
+  private var rows: [RecordID: Row?] = [:]
+
+  subscript(id: RecordID) -> Row?? {
+    get { rows[id] }
+    set {
+      if rows.count >= Self.limit { rows.removeAll(keepingCapacity: true) }
+      rows[id] = newValue
+    }
+  }
+}
+
+extension StoreReplica {
+  func row(of id: RecordID) throws -> RecordCache.Row? {
+    if let known = entries[id] { return known }
+    var found: RecordCache.Row?
+    try transactionTables.query(SyncStatement.record, .bytes(Data(id.bytes))) { row in
+      let entry = try RecordEntryCoding.decode(row.bytes(2))
+      var object: ObjectReference?
+      if !row.isNull(1), let number = schema.number(of: EntityID(UInt64(bitPattern: row.int64(0)))) {
+        object = ObjectReference(entity: number, key: row.int64(1))
+      }
+      found = RecordCache.Row(object: object, entry: entry)
+    }
+    entries[id] = .some(found)
+    return found
+  }
+
+  package func entry(of id: RecordID) throws -> RecordEntry? { try row(of: id)?.entry }
+
+  package func setEntry(_ entry: RecordEntry, of id: RecordID) throws {
+    let known = try row(of: id)
+    try setRow(RecordCache.Row(object: try known?.object ?? pending().object(of: id), entry: entry), of: id)
+    let (former, present) = (known?.entry.references ?? [], entry.references)
+    for destination in former.subtracting(present) {
+      try transactionTables.execute(SyncStatement.removeReference, .bytes(Data(destination.bytes)), .bytes(Data(id.bytes)))
+    }
+    for destination in present.subtracting(former) {
+      try transactionTables.execute(SyncStatement.addReference, .bytes(Data(destination.bytes)), .bytes(Data(id.bytes)))
+    }
+  }
+
+  func setRow(_ row: RecordCache.Row, of id: RecordID) throws {
+    let entity = row.object.map { Slot.int(Int64(bitPattern: schema.entities[$0.entity].id.value)) }
+    try transactionTables.execute(
+      SyncStatement.setRecord, .bytes(Data(id.bytes)), entity ?? .null, row.object.map { .int($0.key) } ?? .null,
+      .int(row.entry.isUnsent ? 1 : 0), .bytes(Data(RecordEntryCoding.encode(row.entry, of: id))))
+    entries[id] = .some(row)
+  }
+
+  package func records(after id: RecordID?, maximumCount: Int) throws -> [RecordID] {
+    try ids(SyncStatement.recordsAfter, after: id, maximumCount)
+  }
+
+  package func unsentRecords(after id: RecordID?, maximumCount: Int) throws -> [RecordID] {
+    try ids(SyncStatement.unsentAfter, after: id, maximumCount)
+  }
+
+  private func ids(_ sql: String, after id: RecordID?, _ count: Int) throws -> [RecordID] {
+    var found: [RecordID] = []
+    try transactionTables.query(sql, .bytes(Data(id?.bytes ?? [])), .int(Int64(count))) { found.append(RecordID(bytes: $0.bytes(0))) }
+    return found
+  }
+
+  package func referrers(of id: RecordID) throws -> [RecordID] {
+    var found = try pending().referrers(of: id)
+    try transactionTables.query(SyncStatement.referrers, .bytes(Data(id.bytes))) { found.insert(RecordID(bytes: $0.bytes(0))) }
+    return Array(found)
+  }
+
+  // MARK: Outbox
+
+  package func outbox() throws -> FrozenCommit? {
+    var found: FrozenCommit?
+    try transactionTables.query(SyncStatement.outbox) { row in
+      found = FrozenCommit(try CommitCoding.decode(row.bytes(1)), through: row.int64(0))
+    }
+    return found
+  }
+
+  package func setOutbox(_ commit: FrozenCommit?) throws {
+    try transactionTables.execute(SyncStatement.removeOutbox)
+    guard let commit else { return }
+    try transactionTables.execute(SyncStatement.setOutbox, .int(commit.through), .bytes(Data(CommitCoding.encode(commit.commit))))
+  }
+
+  // MARK: Staged records
+
+  package func stage(_ records: [StoredRecord]) throws {
+    for record in records {
+      try transactionTables.execute(
+        SyncStatement.stage, .bytes(Data(record.name.digest.bytes)), .int(record.sequence), .bytes(Data(record.version.bytes)),
+        .int(record.isDeleted ? 1 : 0), .bytes(Data(record.body)))
+    }
+  }
+
+  package func stagedRecords(after position: Int, maximumCount: Int) throws -> [StoredRecord] {
+    var found: [StoredRecord] = []
+    try transactionTables.query(SyncStatement.staged, .int(Int64(position)), .int(Int64(maximumCount))) { row in
+      found.append(
+        StoredRecord(
+          name: RecordName(try Digest(bytes: row.bytes(1))), sequence: row.int64(2), version: try Digest(bytes: row.bytes(3)),
+          isDeleted: row.int64(4) != 0, body: row.bytes(5)))
+    }
+    return found
+  }
+
+  package func removeStagedRecords() throws { try transactionTables.execute(SyncStatement.removeStaged) }
+}
+
+extension RecordEntry {
+  /// The records that the states refer to.
+  fileprivate var references: Set<RecordID> {
+    Set([base?.record, held].compactMap { $0 }.flatMap { $0.fields.compactMap(\.value.reference) })
+  }
+}
+
+extension Digest {
+  var bytes: [UInt8] {
+    var writer = WireWriter()
+    writer.write(self)
+    return writer.bytes
+  }
+
+  init(bytes: [UInt8]) throws {
+    var reader = WireReader(bytes)
+    self = try reader.readDigest()
+  }
+}

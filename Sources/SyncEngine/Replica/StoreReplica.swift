@@ -1,0 +1,193 @@
+import Foundation
+import ObjectModel
+package import ObjectStore
+import SQLCipherStore
+package import SyncCore
+
+/// An open store as the protocol sees it: the state of its zone, its records, its pending saves and its objects.
+///
+/// Everything happens in transactions of the store, through the coordinator that the application uses, so that contexts learn of imports as
+/// of any other save. A replica is used by one thread at a time.
+package final class StoreReplica: SyncStore {
+  package let coordinator: PersistentStoreCoordinator
+  package let store: PersistentStore
+  package let schema: SyncSchema
+  let history: any HistoryStore & IdentityStore
+  let reader: HistoryChangeReader
+  private let tables: SideTableAccess
+  /// The device's wall clock, in milliseconds since 1970.
+  private let wall: () -> Int64
+
+  // MARK: State of a transaction
+
+  /// The tables in the running transaction.
+  private var handle: StoreTransaction?
+  private var storedState: ReplicaState?
+  private var state: ReplicaState?
+  var entries = RecordCache()
+
+  /// The keys of an entity whose objects are added to the zone.
+  var baselineKeys: (entity: Int, keys: [Int64])?
+
+  /// The saves that were read, in all transactions since the last one that failed.
+  private var pendingSaves: PendingSaves?
+
+  /// Prepares to synchronize a store of the coordinator.
+  ///
+  /// - Throws: ``SyncError`` if the store is not a SQLCipher store whose description lists ``SyncTables``.
+  package init(
+    _ store: PersistentStore, of coordinator: PersistentStoreCoordinator, wall: @escaping () -> Int64 = { Date().millisecondsSince1970 }
+  ) throws {
+    guard let encrypted = store.incrementalStore as? SQLCipherIncrementalStore,
+      let tables = try encrypted.sideTables(of: SyncTables.shared)
+    else { throw SyncError(.unsupportedStore(type: store.type.rawValue), path: store.url?.path) }
+    self.coordinator = coordinator
+    self.store = store
+    self.tables = tables
+    self.wall = wall
+    schema = SyncSchema(coordinator.compiledModel)
+    history = encrypted
+    reader = HistoryChangeReader(store: store, history: encrypted, schema: schema)
+  }
+
+  /// The path of the store.
+  package var path: String? { store.url?.path }
+
+  // MARK: Transactions
+
+  package func transaction<Result>(_ body: () throws -> Result) throws -> Result {
+    if handle != nil { return try body() }
+    var result: Result?
+    do {
+      try store.performTransaction {
+        handle = tables.current
+        defer { handle = nil }
+        result = try body()
+        try writeState()
+      }
+    } catch {
+      (state, storedState, pendingSaves) = (nil, nil, nil)
+      entries = RecordCache()
+      throw error
+    }
+    (state, storedState) = (nil, nil)
+    entries = RecordCache()
+    guard let result else { throw SyncError(.transactionEnded, path: path) }
+    return result
+  }
+
+  /// The tables in the running transaction.
+  var transactionTables: StoreTransaction {
+    get throws {
+      guard let handle else { throw SyncError(.transactionEnded, path: path) }
+      return handle
+    }
+  }
+
+  /// Removes all that synchronization has stored.
+  func removeTables() throws {
+    try tables.remove()
+    pendingSaves = nil
+  }
+
+  // MARK: Zone
+
+  /// The state of synchronization, or nil if the store is not synchronized.
+  package func replicaState() throws -> ReplicaState? {
+    if let state { return state }
+    var found: ReplicaState?
+    try transactionTables.query(SyncStatement.state, .text(ReplicaState.name)) { row in
+      found = try JSONDecoder().decode(ReplicaState.self, from: Data(row.bytes(0)))
+    }
+    (state, storedState) = (found, found)
+    return found
+  }
+
+  package func setReplicaState(_ new: ReplicaState) throws {
+    // The stored state is read first, so that an unchanged one is not written.
+    _ = try replicaState()
+    state = new
+  }
+
+  private func writeState() throws {
+    guard let state, state != storedState else { return }
+    try transactionTables.execute(SyncStatement.setState, .text(ReplicaState.name), .bytes(try JSONEncoder().encode(state)))
+  }
+
+  /// Returns the state of a store that is synchronized.
+  func knownState() throws -> ReplicaState {
+    guard let state = try replicaState() else { throw SyncError(.notSynchronized, path: path) }
+    return state
+  }
+
+  package func zone() throws -> ZoneState { try knownState().zone }
+
+  package func setZone(_ zone: ZoneState) throws {
+    var state = try knownState()
+    if zone.settledThrough > state.zone.settledThrough {
+      try transactionTables.execute(SyncStatement.removeStamps, .int(zone.settledThrough))
+      pendingSaves?.settle(through: zone.settledThrough)
+    }
+    state.zone = zone
+    try setReplicaState(state)
+  }
+
+  /// Returns a value that another part of the module has stored under a name, or nil.
+  func storedValue(_ name: String) throws -> Data? {
+    var found: Data?
+    try transactionTables.query(SyncStatement.state, .text(name)) { found = Data($0.bytes(0)) }
+    return found
+  }
+
+  func store(_ value: Data, as name: String) throws { try transactionTables.execute(SyncStatement.setState, .text(name), .bytes(value)) }
+
+  // MARK: Saves
+
+  /// The pending saves up to the beginning of the transaction, with their stamps.
+  func pending() throws -> PendingSaves {
+    var state = try knownState()
+    let pending: PendingSaves
+    if let known = pendingSaves { pending = known } else {
+      pending = PendingSaves(after: max(state.zone.settledThrough, state.readThrough))
+      pendingSaves = pending
+    }
+    let now = wall()
+    var stamps: [Int64: Stamp] = [:]
+    try transactionTables.query(SyncStatement.stamps, .int(pending.scanned)) { row in
+      stamps[row.int64(0)] = Stamp(HybridTime(value: UInt64(bitPattern: row.int64(1))), DeviceID(UInt64(bitPattern: row.int64(2))))
+    }
+    var clock = state.zone.clock
+    try pending.update(reader) { number, made in
+      if let known = stamps[number] { return known }
+      let stamp = Stamp(clock.stamp(at: min(made, now)), state.zone.device)
+      try setStamp(stamp, of: number)
+      return stamp
+    }
+    if clock != state.zone.clock {
+      state.zone.clock = clock
+      try setReplicaState(state)
+    }
+    if pending.saves.isEmpty, pending.scanned > state.readThrough {
+      // Transactions of synchronization need not be read again.
+      state.readThrough = pending.scanned
+      try setReplicaState(state)
+    }
+    return pending
+  }
+
+  package func pendingSaves(after number: Int64, maximumChangeCount: Int) throws -> [PendingSave] {
+    try pending().saves(after: number, maximumChangeCount: maximumChangeCount)
+  }
+
+  package func pendingChanges(of id: RecordID, after number: Int64) throws -> Record? { try pending().changes(of: id) }
+
+  package func restamp(_ stamps: [Int64: Stamp]) throws {
+    for (number, stamp) in stamps { try setStamp(stamp, of: number) }
+    try pending().restamp(stamps)
+  }
+
+  private func setStamp(_ stamp: Stamp, of number: Int64) throws {
+    try transactionTables.execute(
+      SyncStatement.setStamp, .int(number), .int(Int64(bitPattern: stamp.time.value)), .int(Int64(bitPattern: stamp.device.value)))
+  }
+}

@@ -1,0 +1,71 @@
+package import ObjectModel
+package import ObjectStore
+package import SQLCipherStore
+
+/// The tables in a store that synchronization owns, and the statements over them.
+///
+/// They are written in the transactions of synchronization only: a save of the application writes nothing but its history.
+package final class SyncTables: SideTableOwner {
+  package static let shared = SyncTables()
+
+  package let sideTables = SideTables(
+    name: "sync", format: 1,
+    tables: [
+      // The state of the zone and of the device, as JSON.
+      .init("cipherdata_sync_state", "(name TEXT PRIMARY KEY NOT NULL, value BLOB NOT NULL) WITHOUT ROWID"),
+      // The records of the zone, with the key of the object. A record outlives its object, as its tombstone.
+      .init(
+        "cipherdata_sync_record",
+        "(id BLOB PRIMARY KEY NOT NULL, entity INTEGER, key INTEGER, unsent INTEGER NOT NULL, entry BLOB NOT NULL) WITHOUT ROWID",
+        indexes: ["(id) WHERE unsent"]),
+      // The records that others refer to, in states that are not part of pending saves.
+      .init(
+        "cipherdata_sync_reference", "(destination BLOB NOT NULL, source BLOB NOT NULL, PRIMARY KEY (destination, source)) WITHOUT ROWID"),
+      // The stamps of pending saves, by the numbers of their transactions.
+      .init("cipherdata_sync_stamp", "(number INTEGER PRIMARY KEY NOT NULL, time INTEGER NOT NULL, device INTEGER NOT NULL)"),
+      // The commit that is being sent.
+      .init("cipherdata_sync_outbox", "(id INTEGER PRIMARY KEY NOT NULL, through INTEGER NOT NULL, bytes BLOB NOT NULL)"),
+      // Pulled records until the pull is complete, in the order of their arrival.
+      .init(
+        "cipherdata_sync_staged",
+        "(position INTEGER PRIMARY KEY NOT NULL, name BLOB NOT NULL, sequence INTEGER NOT NULL, version BLOB NOT NULL, "
+          + "deleted INTEGER NOT NULL, body BLOB NOT NULL)"),
+    ])
+
+  private init() {}
+
+  /// Returns nil: the history contains the changes of the application.
+  package func makeConsumer(
+    _ origin: TransactionOrigin, model: CompiledModel, in transaction: StoreTransaction
+  ) throws -> (any SideTableConsumer)? { nil }
+}
+
+/// The statements over the tables of synchronization.
+enum SyncStatement {
+  static let state = "SELECT value FROM cipherdata_sync_state WHERE name = ?"
+  static let setState = "INSERT OR REPLACE INTO cipherdata_sync_state VALUES (?, ?)"
+
+  static let record = "SELECT entity, key, entry FROM cipherdata_sync_record WHERE id = ?"
+  static let setRecord = "INSERT OR REPLACE INTO cipherdata_sync_record VALUES (?, ?, ?, ?, ?)"
+  static let recordsAfter = "SELECT id FROM cipherdata_sync_record WHERE id > ? ORDER BY id LIMIT ?"
+  static let unsentAfter = "SELECT id FROM cipherdata_sync_record WHERE unsent AND id > ? ORDER BY id LIMIT ?"
+  static let counts = "SELECT count(*), total(unsent) FROM cipherdata_sync_record"
+
+  static let referrers = "SELECT source FROM cipherdata_sync_reference WHERE destination = ?"
+  static let addReference = "INSERT OR IGNORE INTO cipherdata_sync_reference VALUES (?, ?)"
+  static let removeReference = "DELETE FROM cipherdata_sync_reference WHERE destination = ? AND source = ?"
+
+  static let stamps = "SELECT number, time, device FROM cipherdata_sync_stamp WHERE number > ? ORDER BY number"
+  static let setStamp = "INSERT OR REPLACE INTO cipherdata_sync_stamp VALUES (?, ?, ?)"
+  static let removeStamps = "DELETE FROM cipherdata_sync_stamp WHERE number <= ?"
+
+  static let outbox = "SELECT through, bytes FROM cipherdata_sync_outbox"
+  static let setOutbox = "INSERT INTO cipherdata_sync_outbox VALUES (1, ?, ?)"
+  static let removeOutbox = "DELETE FROM cipherdata_sync_outbox"
+
+  static let stage =
+    "INSERT INTO cipherdata_sync_staged (name, sequence, version, deleted, body) VALUES (?, ?, ?, ?, ?)"
+  static let staged =
+    "SELECT position, name, sequence, version, deleted, body FROM cipherdata_sync_staged WHERE position > ? ORDER BY position LIMIT ?"
+  static let removeStaged = "DELETE FROM cipherdata_sync_staged"
+}

@@ -1,0 +1,69 @@
+import ObjectModel
+
+/// A part of a model that is not synchronized yet, so that a store with it is refused.
+package struct SyncObstacle: Sendable, Hashable, CustomStringConvertible {
+  package enum Reason: String, Sendable, Hashable, CaseIterable {
+    case manyToMany, ordered, unique, deny, noAction, symmetric, external, colliding
+  }
+
+  package let entity: String
+  /// The name of the property, or the names of the properties of a constraint.
+  package let property: String
+  package let reason: Reason
+
+  package var description: String { "\(entity).\(property): \(explanation)" }
+
+  private var explanation: String {
+    switch reason {
+    case .manyToMany: "a to-many relationship without a to-one inverse"
+    case .ordered: "an ordered relationship"
+    case .unique: "a uniqueness constraint"
+    case .deny: "a relationship with the delete rule Deny"
+    case .noAction: "a relationship with the delete rule No Action"
+    case .symmetric: "a one-to-one relationship that is its own inverse"
+    case .external: "an attribute whose large values can be stored in files"
+    case .colliding: "a name whose digest equals that of another property"
+    }
+  }
+}
+
+extension SyncSchema {
+  /// Throws ``SyncError`` with what stands in the way of synchronizing the model.
+  package func check(path: String? = nil) throws(SyncError) {
+    let obstacles = obstacles
+    if !obstacles.isEmpty { throw SyncError(.unsupportedModel(obstacles), path: path) }
+  }
+
+  /// What stands in the way of synchronizing the model, in the order of its entities; empty if it can be synchronized.
+  package var obstacles: [SyncObstacle] { model.entities.flatMap(obstacles) }
+
+  private func obstacles(_ entity: CompiledEntity) -> [SyncObstacle] {
+    func obstacle(_ property: String, _ reason: SyncObstacle.Reason) -> SyncObstacle {
+      SyncObstacle(entity: entity.name, property: property, reason: reason)
+    }
+    var found: [SyncObstacle] = []
+    for relationship in entity.relationships where relationship.sourceEntity == entity.number && !relationship.isTransient {
+      let inverse = model.inverse(of: relationship)
+      if relationship.isToMany, inverse?.isToMany ?? true { found.append(obstacle(relationship.name, .manyToMany)) }
+      if relationship.isOrdered { found.append(obstacle(relationship.name, .ordered)) }
+      if !relationship.isToMany, relationship.inverseID == relationship.id { found.append(obstacle(relationship.name, .symmetric)) }
+      switch relationship.deleteRule {
+      case .deny: found.append(obstacle(relationship.name, .deny))
+      case .noAction: found.append(obstacle(relationship.name, .noAction))
+      case .nullify, .cascade: break
+      }
+    }
+    for slot in entity.slots where slot.declaringEntity == entity.number {
+      if slot.attribute?.allowsExternalBinaryDataStorage ?? false { found.append(obstacle(slot.name, .external)) }
+    }
+    let inherited = entity.parent.map { model.entities[$0].uniquenessConstraints } ?? []
+    for constraint in entity.uniquenessConstraints where !inherited.contains(constraint) {
+      found.append(obstacle(constraint.map { entity.slots[$0].name }.joined(separator: ", "), .unique))
+    }
+    let synced = entities[entity.number]
+    for (position, property) in synced.properties.enumerated() where synced.positionsByID[property.id] != position {
+      found.append(obstacle(entity.slots[property.slot].name, .colliding))
+    }
+    return found
+  }
+}

@@ -1,0 +1,82 @@
+package import ObjectModel
+package import SyncCore
+
+/// The synchronized part of a model: its attributes and to-one relationships, with the identities that they have on all devices.
+///
+/// Identities are digests of the model's names, see ``StableIdentifier``. A one-to-one relationship is synchronized as the one of the two
+/// relationships that comes first in the model; the other one follows from it.
+package struct SyncSchema: Sendable {
+  /// A synchronized attribute or to-one relationship.
+  package struct Property: Sendable {
+    package let slot: Int
+    package let id: PropertyID
+    package let kind: SlotKind
+    /// The slot of the destination that refers back, for a one-to-one relationship.
+    package let inverseSlot: Int?
+  }
+
+  package struct Entity: Sendable {
+    package let id: EntityID
+    /// The properties in the order of their slots.
+    package let properties: [Property]
+    /// The positions in ``properties``, by slot and by identity.
+    let positions: [Int: Int]
+    let positionsByID: [PropertyID: Int]
+
+    package func property(inSlot slot: Int) -> Property? { positions[slot].map { properties[$0] } }
+    package func property(_ id: PropertyID) -> Property? { positionsByID[id].map { properties[$0] } }
+
+    /// Returns the to-one relationships, and whether each is required.
+    fileprivate func references(in entity: CompiledEntity) -> [PropertyID: Bool] {
+      let references = properties.filter { $0.kind == .reference }
+      return Dictionary(references.map { ($0.id, !entity.slots[$0.slot].isOptional) }, uniquingKeysWith: { first, _ in first })
+    }
+  }
+
+  package let model: CompiledModel
+  /// The entities, by number.
+  package let entities: [Entity]
+  /// What the protocol knows of the model.
+  package let syncModel: SyncModel
+  private let numbers: [EntityID: Int]
+
+  package init(_ model: CompiledModel) {
+    self.model = model
+    let identifiers = StableIdentifiers(of: model)
+    entities = model.entities.map { entity in
+      let properties = entity.slots.compactMap { slot -> Property? in
+        guard let identifier = identifiers.slot(slot.index, ofEntity: entity.number), slot.isSynchronized(in: model) else { return nil }
+        return Property(
+          slot: slot.index, id: PropertyID(identifier.number), kind: slot.kind,
+          inverseSlot: slot.relationship.flatMap { model.inverse(of: $0) }.flatMap { $0.isToMany ? nil : $0.index })
+      }
+      return Entity(
+        id: EntityID(identifiers.entities[entity.number].number), properties: properties,
+        positions: Dictionary(uniqueKeysWithValues: properties.enumerated().map { ($1.slot, $0) }),
+        positionsByID: Dictionary(properties.enumerated().map { ($1.id, $0) }, uniquingKeysWith: { first, _ in first }))
+    }
+    numbers = Dictionary(zip(entities.map(\.id), entities.indices), uniquingKeysWith: { first, _ in first })
+    syncModel = SyncModel(
+      entities: Dictionary(
+        zip(entities, model.entities).map { entity, compiled in (entity.id, SyncModel.Entity(references: entity.references(in: compiled)))
+        },
+        uniquingKeysWith: { first, _ in first }))
+  }
+
+  /// Returns the number of an entity, or nil if the model does not have it.
+  package func number(of entity: EntityID) -> Int? { numbers[entity] }
+}
+
+extension StableIdentifier {
+  /// The first 8 bytes of the digest.
+  fileprivate var number: UInt64 { digest.prefix(8).reduce(0) { $0 << 8 | UInt64($1) } }
+}
+
+extension CompiledSlot {
+  /// Whether the value is synchronized: it is stored, not computed, and not the second side of a one-to-one relationship.
+  fileprivate func isSynchronized(in model: CompiledModel) -> Bool {
+    if isTransient || isDerived { return false }
+    guard let relationship, let inverse = model.inverse(of: relationship), !inverse.isToMany else { return true }
+    return relationship.id <= inverse.id
+  }
+}

@@ -1,0 +1,131 @@
+import Foundation
+import ObjectContext
+import ObjectModel
+import ObjectQuery
+import ObjectStore
+import SQLCipherStore
+import StoreKeys
+import SyncCore
+import SyncEngine
+import XCTest
+import _StoreSpecification
+import _SyncSimulation
+import _TestSupport
+
+/// The model of the tests: trees of folders, notes that require a folder, and covers, each of at most one folder.
+enum MirrorModel {
+  static let model: CompiledModel = {
+    let model = ManagedObjectModel {
+      Entity("Item", abstract: true) { Attribute("title", .string) }
+      Entity("Folder", parent: "Item") {
+        Attribute("size", .integer64).initially(7)
+        Attribute("made", .date)
+        Relationship("parent", to: "Folder", inverse: "children")
+        Relationship("children", toMany: "Folder", inverse: "parent").onDelete(.cascade)
+        Relationship("notes", toMany: "Note", inverse: "folder").onDelete(.cascade)
+        Relationship("cover", to: "Cover", inverse: "folder")
+      }
+      Entity("Note", parent: "Item") {
+        Attribute("text", .string)
+        Attribute("rating", .double)
+        Attribute("data", .binary)
+        Attribute("price", .decimal)
+        Attribute("key", .uuid)
+        Attribute("isRead", .boolean)
+        Relationship("folder", to: "Folder", inverse: "notes").required()
+      }
+      Entity("Cover") {
+        Attribute("color", .string)
+        Relationship("folder", to: "Folder", inverse: "cover")
+      }
+    }
+    do { return try CompiledModel(model) } catch { preconditionFailure("\(error)") }
+  }()
+}
+
+/// A store that is synchronized with the hub of a scenario.
+final class SyncedStore {
+  let folder: TemporaryFolder
+  let open: OpenStore
+  let replica: StoreReplica
+  let scenario: Scenario
+  let context: ManagedObjectContext
+  var limits = SyncClient.Limits()
+  private(set) var client: SyncClient
+  /// Whether the hub can be reached.
+  var isOnline = true
+
+  init(
+    _ scenario: Scenario, _ device: UInt64, model: CompiledModel = MirrorModel.model, begins: Bool = true,
+    prepare: (OpenStore) throws -> Void = { _ in }
+  ) throws {
+    folder = try TemporaryFolder("SyncEngineTests")
+    var description = PersistentStoreDescription(
+      url: folder.file("\(device).store"), key: .databaseKey(SecretBytes([UInt8](repeating: 7, count: 32))))
+    description.durability = .fast
+    description.sideTableOwners = [SyncTables.shared]
+    open = try OpenStore(description, model: model)
+    self.scenario = scenario
+    context = ManagedObjectContext(coordinator: open.coordinator)
+    replica = try StoreReplica(open.persistentStore, of: open.coordinator)
+    client = SyncClient(replica.schema.syncModel, SimulatedHashing(), SimulatedHashing())
+    try prepare(open)
+    if begins {
+      try replica.begin(in: ZoneID(high: 1, low: 1), as: DeviceID(device))
+      while try !replica.addBaseline(maximumCount: 7) {}
+    }
+  }
+
+  func restart() { client = SyncClient(replica.schema.syncModel, SimulatedHashing(), SimulatedHashing(), limits: limits) }
+
+  private func handle(_ event: SyncClient.Event) throws -> [SyncClient.Action] {
+    let environment = SyncClient.Environment(
+      wall: Int64(Date().timeIntervalSince1970 * 1_000), newDevice: DeviceID(.random(in: 100 ... .max)))
+    return try client.handle(event, in: replica, environment)
+  }
+
+  /// Pulls and pushes until there is nothing to do.
+  func synchronize() throws {
+    scenario.time = Int64(Date().timeIntervalSince1970 * 1_000)
+    var actions = try handle(.remoteChange)
+    while let action = actions.first {
+      actions.removeFirst()
+      actions += try handle(scenario.answer(action))
+    }
+  }
+
+  /// Returns the values of all objects by their stable IDs, with the IDs of destinations.
+  func contents() throws -> [String: [String: String]] {
+    let context = ManagedObjectContext(coordinator: open.coordinator)
+    var contents: [String: [String: String]] = [:]
+    for entity in open.model.entities where !entity.isAbstract {
+      var request = FetchRequest<ManagedObject>(entityName: entity.name)
+      request.includesSubentities = false
+      for object in try context.fetch(request) {
+        var values = ["entity": entity.name]
+        for slot in entity.slots where !slot.isTransient {
+          let value = object[slot.name]
+          values[slot.name] = try (value as? ManagedObject).map { try id($0) } ?? value.map { "\($0)" } ?? "nil"
+        }
+        for relationship in entity.toManyRelationships {
+          let members = object[relationship.name] as? Set<ManagedObject> ?? []
+          values[relationship.name] = try members.map { try id($0) }.sorted().joined(separator: ",")
+        }
+        contents[try id(object)] = values
+      }
+    }
+    return contents
+  }
+
+  private func id(_ object: ManagedObject) throws -> String { try XCTUnwrap(object.stableID).uuidString }
+}
+
+/// Asserts that stores contain the same objects with the same stable IDs.
+func assertEqualContents(_ stores: SyncedStore..., count: Int? = nil, file: StaticString = #filePath, line: UInt = #line) throws {
+  let first = try stores[0].contents()
+  if let count { XCTAssertEqual(first.count, count, file: file, line: line) }
+  for store in stores.dropFirst() {
+    let other = try store.contents()
+    for id in Set(first.keys).union(other.keys).sorted() { XCTAssertEqual(first[id], other[id], id, file: file, line: line) }
+  }
+}
