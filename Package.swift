@@ -54,6 +54,7 @@ let package = Package(
     .library(name: "CipherDataCoreDataImport", targets: ["CoreDataImport"]),
     .library(name: "CipherDataDocuments", targets: ["CipherDataDocuments"]),
     .library(name: "CipherDataEngine", targets: ["CipherDataEngine"]),
+    .library(name: "CipherDataSync", targets: ["CipherDataSync"]),
     .executable(name: "cipherdata", targets: ["CipherDataTool"]),
     .plugin(name: "GenerateManagedObjects", targets: ["GenerateManagedObjects"]),
     .library(name: "_StoreSpecification", targets: ["_StoreSpecification"]),
@@ -127,6 +128,23 @@ let package = Package(
       swiftSettings: strict),
     .executableTarget(name: "_SimulateSync", dependencies: ["_SyncSimulation"], path: "Tests/_SimulateSync", swiftSettings: strict),
     tests("SyncCoreTests", ["SyncCore", "_SyncSimulation"]),
+    module("SyncCrypto", ["SyncCore", "StoreKeys", "CLibcrypto"]),
+    tests("SyncCryptoTests", ["SyncCrypto", "SyncCore", "StoreKeys"]),
+    module("SyncHub", ["SyncCore", "SQLCipherConnection", "StoreFiles", "StoreKeys"]),
+    tests(
+      "SyncHubTests", ["SyncHub", "SyncCore", "SQLCipherConnection", "StoreFiles", "StoreKeys", "_FaultInjection", "_TestSupport"]),
+    module(
+      "SyncEngine",
+      ["SyncCore", "SyncCrypto", "SyncHub", "ObjectContext", "ObjectModel", "ObjectQuery", "ObjectStore", "SQLCipherStore", "StoreFiles", "StoreKeys"]),
+    tests(
+      "SyncEngineTests",
+      [
+        "SyncEngine", "SyncCore", "SyncCrypto", "SyncHub", "ObjectContext", "ObjectModel", "ObjectQuery", "ObjectStore", "SQLCipherStore", "StoreKeys",
+        "_StoreSpecification", "_SyncSimulation", "_TestSupport",
+      ]),
+    // What an application imports to synchronize its stores.
+    module("CipherDataSync", ["ObjectContext", "ObjectModel", "ObjectStore", "SQLCipherStore", "SyncCrypto", "SyncEngine", "SyncHub"]),
+    tests("CipherDataSyncTests", ["CipherData", "CipherDataSync", "_TestSupport"]),
     // Empty without the trait Macros.
     .macro(
       name: "CipherDataMacros",

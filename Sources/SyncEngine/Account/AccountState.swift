@@ -1,0 +1,59 @@
+import Foundation
+import StoreKeys
+import SyncCore
+import SyncCrypto
+import SyncHub
+
+/// The account and the keys of a device, which its encrypted store contains.
+struct AccountState: Hashable, Codable, Sendable {
+  /// The name of the state in its table.
+  static let name = "account"
+
+  /// The path of the hub's file.
+  var hubPath: String
+  var deviceName: String
+  private var accountKeyBytes: Data
+  private var deviceKeyBytes: Data
+  /// The sealed keys of the zone.
+  var bundle: Data
+  /// The certificate of the first device, until the hub has the account.
+  var firstCertificate: Data?
+  /// The device whose certificate the hub has. A device gets a new identity when its store is copied.
+  var certifiedDevice: DeviceID?
+  /// The certificates that the device has seen.
+  private var chainCount: Int64 = 0
+  private var chainDigest = Digest.zero
+
+  init(hubPath: String, deviceName: String, _ accountKeys: AccountKeys, _ deviceKeys: DeviceKeys, bundle: [UInt8]) {
+    (self.hubPath, self.deviceName, self.bundle) = (hubPath, deviceName, Data(bundle))
+    accountKeyBytes = accountKeys.encoded().withUnsafeBytes { Data($0) }
+    deviceKeyBytes = deviceKeys.encoded().withUnsafeBytes { Data($0) }
+  }
+
+  var accountKeys: AccountKeys { get throws { try AccountKeys(decoding: SecretBytes(Array(accountKeyBytes))) } }
+  var deviceKeys: DeviceKeys { get throws { try DeviceKeys(decoding: SecretBytes(Array(deviceKeyBytes))) } }
+
+  func openBundle() throws -> AccountBundle { try AccountBundle(opening: Array(bundle), with: accountKeys) }
+
+  var chainHead: DeviceChain.Head {
+    get { DeviceChain.Head(count: chainCount, digest: chainDigest) }
+    set { (chainCount, chainDigest) = (newValue.count, newValue.digest) }
+  }
+}
+
+extension StoreReplica {
+  func accountState() throws -> AccountState {
+    guard let bytes = try storedValue(AccountState.name) else { throw SyncError(.notSynchronized, path: path) }
+    return try PropertyListDecoder().decode(AccountState.self, from: bytes)
+  }
+
+  func setAccountState(_ state: AccountState) throws {
+    let encoder = PropertyListEncoder()
+    encoder.outputFormat = .binary
+    try store(try encoder.encode(state), as: AccountState.name)
+  }
+}
+
+extension AccountID {
+  var hubID: HubAccount.ID { HubAccount.ID(high: high, low: low) }
+}

@@ -1,0 +1,61 @@
+package import Foundation
+import SyncCore
+import SyncCrypto
+
+/// What the last rounds of synchronization have shown, which the store contains.
+package struct SyncReport: Hashable, Codable, Sendable {
+  /// The name of the report in its table.
+  static let name = "report"
+
+  /// The end of the last round without an error.
+  package var lastSuccess: Date?
+  /// The message of the error of the last round, and its time; nil after a round without an error.
+  package var lastError: String?
+  package var lastErrorDate: Date?
+  /// Whether the last verification found no difference, and its time.
+  package var isVerified: Bool?
+  package var verificationDate: Date?
+}
+
+/// The state of a store's synchronization.
+package struct SyncStatus: Hashable, Sendable {
+  /// The account and the zone, as UUIDs.
+  package var account: UUID
+  package var zone: UUID
+  package var device: String
+  package var hubPath: String
+  /// The number of commits of the zone that were pulled.
+  package var cursor: Int64
+  /// The number of saves that the hub has not accepted yet, and of their changes.
+  package var pendingSaves: Int
+  package var pendingChanges: Int
+  /// The size of the commit that is being sent, in bytes; 0 if there is none.
+  package var frozenBytes: Int
+  /// The number of objects that were there before and have been added to the zone; nil if all are.
+  package var baselineCount: Int?
+  package var report: SyncReport
+}
+
+extension StoreReplica {
+  func report() throws -> SyncReport {
+    try storedValue(SyncReport.name).map { try JSONDecoder().decode(SyncReport.self, from: $0) } ?? SyncReport()
+  }
+
+  func setReport(_ report: SyncReport) throws { try store(try JSONEncoder().encode(report), as: SyncReport.name) }
+
+  /// Returns the state of synchronization.
+  package func status() throws -> SyncStatus {
+    try transaction {
+      let (state, account) = (try knownState(), try accountState())
+      let pending = try pending()
+      let id = try account.accountKeys.id
+      return SyncStatus(
+        account: RecordID(high: id.high, low: id.low).uuid, zone: RecordID(high: state.zoneID.high, low: state.zoneID.low).uuid,
+        device: account.deviceName, hubPath: account.hubPath, cursor: state.zone.accepted?.sequence ?? state.zone.base.sequence,
+        pendingSaves: pending.saves.count,
+        pendingChanges: pending.saves.reduce(0) { $0 + $1.changes.count },
+        frozenBytes: try outbox().map { CommitCoding.encode($0.commit).count } ?? 0, baselineCount: state.baseline?.count,
+        report: try report())
+    }
+  }
+}

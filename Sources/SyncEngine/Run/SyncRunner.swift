@@ -1,0 +1,173 @@
+import Foundation
+import ObjectContext
+import SyncCrypto
+package import SyncCore
+package import SyncHub
+
+/// Synchronizes one store with its zone: drives the state machine of the device with the answers of the hub.
+///
+/// The store is read and written on the runner's own queue. A pull never waits for a push, nor a push for a pull.
+package actor SyncRunner {
+  nonisolated private let executor = QueueExecutor(label: "CipherData.Synchronization")
+  package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+  /// What one round of synchronization has done.
+  package struct Round: Hashable, Sendable {
+    /// The number of records that were pulled, and of those that the hub has accepted.
+    package var pulled = 0
+    package var pushed = 0
+    /// The number of objects that were there before and have been added to the zone.
+    package var added = 0
+
+    package init() {}
+  }
+
+  private let replica: StoreReplica
+  private let hub: any HubConnection
+  private let zone: ZoneID
+  private let sealing: ZoneSealing
+  private let limits: SyncClient.Limits
+  private var client: SyncClient
+  /// The devices whose commits are accepted; nil until they are needed.
+  private var verifier: CommitVerifier?
+  private let wall: @Sendable () -> Int64
+
+  /// Prepares to synchronize a replica of an account's zone.
+  package init(
+    _ replica: sending StoreReplica, with hub: any HubConnection, limits: SyncClient.Limits = .init(),
+    wall: @escaping @Sendable () -> Int64 = { Date().millisecondsSince1970 }
+  ) throws {
+    let (state, account) = try replica.transaction { (try replica.knownState(), try replica.accountState()) }
+    zone = state.zoneID
+    sealing = try ZoneSealing(account.openBundle().keys(of: zone), signedBy: account.deviceKeys.signing)
+    (self.hub, self.limits, self.wall) = (hub, limits, wall)
+    client = SyncClient(replica.schema.syncModel, sealing, ZoneHashing(zone: zone), limits: limits)
+    self.replica = replica
+  }
+
+  // MARK: Rounds
+
+  /// The number of objects that are added to the zone in one transaction.
+  private static let baselinePortion = 1_000
+
+  /// Pulls and pushes until there is nothing to do.
+  ///
+  /// - Parameters:
+  ///   - pulls: Whether to pull; false only sends what was saved, if nothing else is needed for it.
+  ///   - progress: Called after each step with what the round has done so far.
+  /// - Returns: What was done.
+  /// - Throws: The first error of the hub or the store. What was done before remains; the next round continues.
+  @discardableResult
+  package func synchronize(pulls: Bool = true, _ progress: (@Sendable (Round) -> Void)? = nil) async throws -> Round {
+    var round = Round()
+    do {
+      try await addBaseline(&round, progress)
+      if try isCopy() { try await process(handle(.copied), &round, progress) }
+      try await DeviceRegistration(replica: replica, hub: hub).register()
+      try await process(handle(pulls ? .remoteChange : .save), &round, progress)
+      return round
+    } catch {
+      // A new machine continues with what is in the store.
+      client = SyncClient(replica.schema.syncModel, sealing, ZoneHashing(zone: zone), limits: limits)
+      throw error
+    }
+  }
+
+  package func zoneID() -> ZoneID { zone }
+
+  /// Whether everything is sent and pulled, as far as the device knows.
+  package func isIdle() throws -> Bool { try client.isIdle(in: replica) }
+
+  /// Runs a closure with the replica, between two steps.
+  package func withReplica<Result>(_ body: (StoreReplica) throws -> sending Result) rethrows -> sending Result { try body(replica) }
+
+  private func addBaseline(_ round: inout Round, _ progress: (@Sendable (Round) -> Void)?) async throws {
+    while true {
+      let before = try replica.transaction { try replica.replicaState()?.baseline?.count }
+      let isComplete = try replica.addBaseline(maximumCount: Self.baselinePortion)
+      if let before {
+        round.added += max(0, (try replica.transaction { try replica.replicaState()?.baseline?.count } ?? before) - before)
+        progress?(round)
+      }
+      if isComplete { return }
+      try Task.checkCancellation()
+      // Let saves of the application run.
+      await Task.yield()
+    }
+  }
+
+  private func isCopy() throws -> Bool {
+    let lineage = try replica.lineage()
+    return try replica.transaction {
+      guard var state = try replica.replicaState(), state.lineage != lineage else { return false }
+      state.lineage = lineage
+      try replica.setReplicaState(state)
+      return true
+    }
+  }
+
+  private func handle(_ event: SyncClient.Event) throws -> [SyncClient.Action] {
+    let environment = SyncClient.Environment(wall: wall(), newDevice: DeviceID(.random(in: 1 ... .max)))
+    return try client.handle(event, in: replica, environment)
+  }
+
+  private typealias Answer = (action: SyncClient.Action, event: SyncClient.Event)
+
+  private func process(
+    _ first: [SyncClient.Action], _ round: inout Round, _ progress: (@Sendable (Round) -> Void)?
+  ) async throws {
+    let (hub, zone) = (hub, zone)
+    try await withThrowingTaskGroup(of: Answer.self) { group in
+      func start(_ actions: [SyncClient.Action]) {
+        for action in actions { group.addTask { (action, try await Self.answer(action, hub, zone)) } }
+      }
+      start(first)
+      // If one fails, the group cancels the others.
+      while let (action, event) = try await group.next() {
+        try Task.checkCancellation()
+        try await verify(event)
+        round.add(event, of: action)
+        start(try handle(event))
+        progress?(round)
+      }
+    }
+  }
+
+  /// Throws unless devices of the account have signed the commits of a page.
+  private func verify(_ event: SyncClient.Event) async throws {
+    guard case .pulled(.page(let page)) = event, !page.commits.isEmpty else { return }
+    let registration = DeviceRegistration(replica: replica, hub: hub)
+    var verifier = verifier
+    var isCurrent = false
+    for entry in page.commits {
+      if verifier == nil {
+        verifier = CommitVerifier(zone: zone, devices: try await registration.chain())
+        isCurrent = true
+      }
+      do { try verifier?.verify(entry) } catch SyncCryptoError.unknownDevice where !isCurrent {
+        // A device that was added since.
+        let renewed = CommitVerifier(zone: zone, devices: try await registration.chain())
+        try renewed.verify(entry)
+        (verifier, isCurrent) = (renewed, true)
+      }
+    }
+    self.verifier = verifier
+  }
+
+  private static func answer(_ action: SyncClient.Action, _ hub: any HubConnection, _ zone: ZoneID) async throws -> SyncClient.Event {
+    switch action {
+    case .pull(let request): .pulled(try await hub.pull(request, zone: zone))
+    case .push(let commit): .pushed(commit.digest, try await hub.push(commit, zone: zone))
+    }
+  }
+}
+
+extension SyncRunner.Round {
+  fileprivate mutating func add(_ event: SyncClient.Event, of action: SyncClient.Action) {
+    switch (event, action) {
+    case (.pulled(.page(let page)), _): pulled += page.records.count
+    case (.pushed(_, .accepted), .push(let commit)): pushed += commit.records.count
+    default: break
+    }
+  }
+}

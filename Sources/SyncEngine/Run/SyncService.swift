@@ -1,0 +1,163 @@
+import Foundation
+import ObjectContext
+package import ObjectStore
+import SyncCore
+package import SyncCrypto
+package import SyncHub
+
+/// Synchronization of one open store, by one process at a time.
+package final class SyncService: Sendable {
+  package let coordinator: PersistentStoreCoordinator
+  package let store: PersistentStore
+  let runner: SyncRunner
+  package let hub: any HubConnection
+  private let lease: SyncLease
+
+  private init(
+    _ coordinator: PersistentStoreCoordinator, _ store: PersistentStore, _ hub: any HubConnection, _ runner: SyncRunner, _ lease: SyncLease
+  ) {
+    (self.coordinator, self.store, self.hub, self.runner, self.lease) = (coordinator, store, hub, runner, lease)
+  }
+
+  // MARK: Setup
+
+  /// Creates an account on a hub, with the store as the first replica of its zone. The hub's file is created unless it exists.
+  package static func start(
+    _ store: PersistentStore, of coordinator: PersistentStoreCoordinator, hubPath: String, recoveryKey: AccountRecoveryKey,
+    deviceName: String
+  ) async throws -> SyncService {
+    let hub = try await EmbeddedHub.create(at: hubPath, hashing: ZoneHashing.shared)
+    return try await onQueue {
+      let replica = try StoreReplica(store, of: coordinator)
+      let lease = try takeLease(of: store)
+      try AccountSetup.createAccount(recoveryKey, for: replica, hubPath: hubPath, deviceName: deviceName)
+      return SyncService(coordinator, store, hub, try SyncRunner(replica, with: hub), lease)
+    }
+  }
+
+  /// Makes a store a replica of the zone of an existing account.
+  package static func join(
+    _ store: PersistentStore, of coordinator: PersistentStoreCoordinator, hubPath: String, recoveryKey: AccountRecoveryKey,
+    deviceName: String
+  ) async throws -> SyncService {
+    let hub = EmbeddedHub(path: hubPath, hashing: ZoneHashing.shared)
+    return try await onQueue {
+      let replica = try StoreReplica(store, of: coordinator)
+      let lease = try takeLease(of: store)
+      try await AccountSetup.join(recoveryKey, for: replica, hub: hub, hubPath: hubPath, deviceName: deviceName)
+      return SyncService(coordinator, store, hub, try SyncRunner(replica, with: hub), lease)
+    }
+  }
+
+  /// Continues to synchronize a store.
+  ///
+  /// - Parameter hubPath: The new path of the hub's file, if it was moved.
+  /// - Throws: ``SyncError`` with `notSynchronized` if the store was never set up, or `busy` if another process synchronizes it.
+  package static func resume(
+    _ store: PersistentStore, of coordinator: PersistentStoreCoordinator, hubPath: String? = nil
+  ) async throws -> SyncService {
+    try await onQueue {
+      let replica = try StoreReplica(store, of: coordinator)
+      var account = try replica.transaction { try replica.accountState() }
+      let lease = try takeLease(of: store)
+      if let hubPath, hubPath != account.hubPath {
+        account.hubPath = hubPath
+        try replica.transaction { try replica.setAccountState(account) }
+      }
+      let hub = EmbeddedHub(path: account.hubPath, hashing: ZoneHashing.shared)
+      return SyncService(coordinator, store, hub, try SyncRunner(replica, with: hub), lease)
+    }
+  }
+
+  private static func takeLease(of store: PersistentStore) throws -> SyncLease {
+    let path = store.url?.path ?? ""
+    guard let lease = try SyncLease.take(for: path) else { throw SyncError(.busy, path: path) }
+    return lease
+  }
+
+  /// Runs blocking work outside of Swift's cooperative thread pool.
+  private static func onQueue<Result: Sendable>(_ body: @Sendable () async throws -> Result) async throws -> Result {
+    try await withTaskExecutorPreference(QueueExecutor(label: "CipherData.SynchronizationSetup"), operation: body)
+  }
+
+  // MARK: Rounds
+
+  /// Runs one round: pulls and pushes until there is nothing to do.
+  ///
+  /// - Parameters:
+  ///   - pulls: Whether to pull; false only sends what was saved.
+  ///   - progress: Called after each step.
+  @discardableResult
+  package func synchronize(
+    pulls: Bool = true, progress: (@Sendable (SyncRunner.Round) -> Void)? = nil
+  ) async throws -> SyncRunner.Round {
+    if lease.isReleased { throw SyncError(.busy, path: store.url?.path) }
+    return try await runner.synchronizeAndReport(pulls: pulls, progress)
+  }
+
+  package func status() async throws -> SyncStatus { try await runner.withReplica { try $0.status() } }
+
+  /// Ends the synchronization of the store. Its objects remain; the zone and the other devices do not change.
+  ///
+  /// What the hub has not accepted yet remains in this store only. Do not use the service afterwards.
+  package func leave() async throws {
+    try await runner.withReplica { try $0.end() }
+    end()
+  }
+
+  /// Gives the right to synchronize the store to others. A round that is running completes or fails; later ones throw.
+  package func end() { lease.release() }
+
+  /// Whether everything is sent and pulled, as far as the device knows.
+  package func isIdle() async throws -> Bool { try await runner.isIdle() }
+}
+
+extension SyncRunner {
+  /// Runs a round, and records its result in the store.
+  fileprivate func synchronizeAndReport(pulls: Bool, _ progress: (@Sendable (Round) -> Void)?) async throws -> Round {
+    do {
+      let round = try await synchronize(pulls: pulls, progress)
+      try recordSuccess(didSomething: round != Round())
+      return round
+    } catch {
+      // An interrupted round is not an error.
+      if !(error is CancellationError) { try? recordFailure(error) }
+      throw error
+    }
+  }
+
+  /// The time for which the report of a round that did nothing is not written again, in seconds.
+  private static let reportInterval: TimeInterval = 60
+
+  private func recordSuccess(didSomething: Bool) throws {
+    try withReplica { replica in
+      try replica.transaction {
+        var report = try replica.report()
+        let isRecent = report.lastSuccess.map { -$0.timeIntervalSinceNow < Self.reportInterval } ?? false
+        if !didSomething, isRecent, report.lastError == nil { return }
+        report.lastSuccess = Date()
+        (report.lastError, report.lastErrorDate) = (nil, nil)
+        try replica.setReport(report)
+      }
+    }
+  }
+
+  private func recordFailure(_ error: any Error) throws {
+    try withReplica { replica in
+      try replica.transaction {
+        var report = try replica.report()
+        (report.lastError, report.lastErrorDate) = ("\(error)", Date())
+        try replica.setReport(report)
+      }
+    }
+  }
+}
+
+extension ZoneHashing {
+  /// Computes the chains of all zones: their heads do not depend on the zone.
+  static let shared = ZoneHashing(zone: ZoneID(high: 0, low: 0))
+}
+
+extension SyncError.Reason {
+  package static var busy: Self { Self(.busy, "Another process synchronizes the store. It goes on when that process ends.") }
+}

@@ -1,0 +1,101 @@
+import Foundation
+import ObjectContext
+import ObjectModel
+import ObjectQuery
+import ObjectStore
+import SQLCipherStore
+import StoreKeys
+import SyncCrypto
+import SyncEngine
+import SyncHub
+import XCTest
+import _StoreSpecification
+import _TestSupport
+
+/// Stores that are synchronized through a hub's file.
+final class ServiceTests: XCTestCase {
+  private var folder: TemporaryFolder?
+  override func setUpWithError() throws { folder = try TemporaryFolder("SyncServiceTests") }
+  override func tearDown() { folder = nil }
+
+  private func file(_ name: String) throws -> URL { try XCTUnwrap(folder).file(name) }
+
+  private func open(_ name: String) throws -> OpenStore {
+    var description = PersistentStoreDescription(url: try file(name), key: .databaseKey(SecretBytes([UInt8](repeating: 7, count: 32))))
+    description.durability = .fast
+    description.sideTableOwners = [SyncTables.shared]
+    return try OpenStore(description, model: MirrorModel.model)
+  }
+
+  private func start(_ open: OpenStore, _ key: AccountRecoveryKey) async throws -> SyncService {
+    try await SyncService.start(
+      open.persistentStore, of: open.coordinator, hubPath: try file("hub.store").path, recoveryKey: key, deviceName: "one")
+  }
+
+  private func join(_ open: OpenStore, _ key: AccountRecoveryKey) async throws -> SyncService {
+    try await SyncService.join(
+      open.persistentStore, of: open.coordinator, hubPath: try file("hub.store").path, recoveryKey: key, deviceName: "other")
+  }
+
+  func testASecondDeviceJoinsWithTheRecoveryKey() async throws {
+    let (one, other) = (try open("one.store"), try open("other.store"))
+    let context = one.newContext()
+    let root = try context.insert("Folder", ["title": "rootword"])
+    for number in 0..<100 { try context.insert("Note", ["title": "plantedword\(number)", "folder": root]) }
+    try context.save()
+    let key = try AccountRecoveryKey.random()
+    let first = try await start(one, key)
+    let round = try await first.synchronize()
+    XCTAssertEqual(round.added, 101)
+    XCTAssertEqual(round.pushed, 101)
+    let second = try await join(other, try AccountRecoveryKey(parsing: try key.text()))
+    try await second.synchronize()
+    XCTAssertEqual(try other.count("Note"), 100)
+    let status = try await second.status()
+    XCTAssertEqual(status.pendingSaves, 0)
+    let firstStatus = try await first.status()
+    XCTAssertEqual(status.cursor, firstStatus.cursor)
+    XCTAssertNotNil(status.report.lastSuccess)
+
+    let changed = other.newContext()
+    for note in try changed.all("Note") { try note.setValue("changed", forKey: "text") }
+    try changed.save()
+    try await second.synchronize()
+    try await first.synchronize()
+    XCTAssertEqual(try one.count(.init(entityName: "Note", predicate: .compare("text", .equal, "changed"))), 100)
+    let isIdle = try await first.isIdle()
+    XCTAssertTrue(isIdle)
+  }
+
+  func testAnotherRecoveryKeyIsRefused() async throws {
+    let (one, other) = (try open("one.store"), try open("other.store"))
+    _ = try await start(one, try AccountRecoveryKey.random())
+    do {
+      _ = try await join(other, try AccountRecoveryKey.random())
+      XCTFail("It joined.")
+    } catch let error as SyncError { XCTAssertEqual(error.code, .accountNotFound) }
+  }
+
+  func testAStoreIsSynchronizedByOneUserAtATime() async throws {
+    let one = try open("one.store")
+    let first = try await start(one, try AccountRecoveryKey.random())
+    do {
+      _ = try await SyncService.resume(one.persistentStore, of: one.coordinator)
+      XCTFail("Two services have the lease.")
+    } catch let error as SyncError { XCTAssertEqual(error.code, .busy) }
+    try await first.synchronize()
+  }
+
+  func testSynchronizationGoesOnInANewProcess() async throws {
+    let one = try open("one.store")
+    let key = try AccountRecoveryKey.random()
+    var service: SyncService? = try await start(one, key)
+    _ = service
+    service = nil
+    let again = try await SyncService.resume(one.persistentStore, of: one.coordinator)
+    try await again.synchronize()
+    try one.insert("Folder", ["title": .text("late")])
+    let round = try await again.synchronize(pulls: false)
+    XCTAssertEqual(round.pushed, 1)
+  }
+}
