@@ -16,7 +16,8 @@ import Synchronization
 /// Creating a container throws ``ModelValidationError`` if the model is not valid. Loading the stores throws ``StoreError`` if a store
 /// cannot be opened, for example because of a wrong key, a damaged file or a newer model. Use ``viewContext`` on the main actor, and
 /// ``performBackgroundTask(_:)`` to run an operation elsewhere with its own context. All contexts share one cache of rows.
-public final class PersistentContainer: Sendable {
+// `@unchecked`: all state is immutable, locked or isolated to the main actor; subclasses are responsible for theirs.
+open class PersistentContainer: @unchecked Sendable {
   /// The container's name.
   public let name: String
   /// The coordinator of the stores.
@@ -73,7 +74,7 @@ public final class PersistentContainer: Sendable {
   ///
   /// - Parameter isolation: The caller's isolation, to which the method returns without an additional thread switch. Do not pass a value.
   /// - Throws: ``StoreError`` of the first store that cannot be opened. Stores before it stay open.
-  public func loadPersistentStores(isolation: isolated (any Actor)? = #isolation) async throws {
+  open func loadPersistentStores(isolation: isolated (any Actor)? = #isolation) async throws {
     let coordinator = persistentStoreCoordinator
     let waiting = persistentStoreDescriptions.filter { description in
       !coordinator.persistentStores.contains { store in
@@ -102,7 +103,7 @@ public final class PersistentContainer: Sendable {
   /// as before the stores were loaded.
   ///
   /// - Throws: ``StoreError`` of the first store that could not be closed cleanly. Stores after it stay open.
-  public func close() throws {
+  open func close() throws {
     for store in persistentStoreCoordinator.persistentStores { try persistentStoreCoordinator.remove(store) }
   }
 

@@ -1,0 +1,4 @@
+// CipherDataSync: synchronization of an application's stores between the devices of a user.
+//
+// A product of its own: applications that do not import it do not compile it.
+@_exported public import struct SyncEngine.SyncError
