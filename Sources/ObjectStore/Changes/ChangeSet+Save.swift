@@ -10,6 +10,8 @@ struct LinkCollector {
   var unlisted: Set<Int> = []
   /// The relationships that were passed to ``addUnlisted(_:)``.
   private var isUnlisted: [Bool]
+  /// The entities that were passed to ``addUnlistedLinks(toObjectsOf:)``.
+  private var unlistedEntities: Set<Int> = []
 
   init(_ model: CompiledModel) {
     self.model = model
@@ -99,6 +101,7 @@ struct LinkCollector {
 
   /// Records that links to objects of an entity were removed from unknown objects.
   mutating func addUnlistedLinks(toObjectsOf entity: Int) {
+    guard unlistedEntities.insert(entity).inserted else { return }
     for relationship in model.relationships
     where relationship.isToMany && model.entities[relationship.destinationEntity].subtree.contains(entity) {
       unlisted.insert(relationship.id)
@@ -136,8 +139,10 @@ extension ChangeSet {
       refreshed = (outcome.refreshed.references + outcome.outdated).filter { known.insert($0).inserted }
     }
     self.init(
-      of: store, scope: scope, inserted: inserted, updated: updated, updatedSlots: slots, deleted: request.deleted.map(\.reference),
-      refreshed: refreshed, links: links, historyPosition: outcome.historyPosition)
+      ofStore: store.identifier, inserted: store.objectIDs(of: inserted), updated: store.objectIDs(of: updated), updatedSlots: slots,
+      deleted: store.objectIDs(of: request.deleted.map(\.reference)), refreshed: store.objectIDs(of: refreshed), links: links,
+      token: outcome.historyPosition.map { PersistentHistoryToken($0, of: store.identifier) }, source: ObjectIdentifier(store),
+      origin: scope.origin, author: scope.transactionAuthor, context: scope.contextName)
   }
 }
 

@@ -50,37 +50,18 @@ public struct ChangeSet: Sendable {
   /// The open store through which the changes were made, and whose row cache includes them. Nil for changes read from a history.
   package let source: ObjectIdentifier?
 
-  /// Creates the change set of a write to a store.
+  /// - Parameters:
+  ///   - updatedSlots: The changed slots of each updated object.
+  ///   - filled: The slots that may have changed in all objects of entities.
+  ///   - links: The links that were added and removed.
+  ///   - token: The position after the changes in the history.
+  ///   - source: The open store whose row cache includes the changes.
+  ///   - origin: The number of the context that made the changes, or 0.
   init(
-    of store: PersistentStore, scope: RequestScope, inserted: [ObjectReference], updated: [ObjectReference], updatedSlots: ChangedSlots,
-    deleted: [ObjectReference], refreshed: [ObjectReference], links: LinkCollector?,
-    historyPosition: HistoryPosition?
-  ) {
-    storeIdentifier = store.identifier
-    self.inserted = store.objectIDs(of: inserted)
-    self.updated = store.objectIDs(of: updated)
-    self.deleted = store.objectIDs(of: deleted)
-    self.refreshed = store.objectIDs(of: refreshed)
-    contextName = scope.contextName
-    transactionAuthor = scope.transactionAuthor
-    historyToken = historyPosition.map { PersistentHistoryToken($0, of: store.identifier) }
-    self.updatedSlots = updatedSlots
-    filled = []
-    self.links = links?.changes ?? []
-    listsRemovedLinks = false
-    reordered = links?.reordered ?? []
-    unlistedRelationships = links?.unlisted ?? []
-    isWhole = false
-    origin = scope.origin
-    source = ObjectIdentifier(store)
-  }
-
-  /// Creates a change set from lists of objects, or from a history.
-  init(
-    ofStore storeIdentifier: String, inserted: [ManagedObjectID], updated: [ManagedObjectID], updatedSlots: ChangedSlots,
-    deleted: [ManagedObjectID], refreshed: [ManagedObjectID], filled: [FilledSlots] = [], links: LinkCollector?,
-    listsRemovedLinks: Bool = false, isWhole: Bool, token: PersistentHistoryToken?,
-    source: ObjectIdentifier?, author: String?, context: String?
+    ofStore storeIdentifier: String, inserted: [ManagedObjectID] = [], updated: [ManagedObjectID] = [],
+    updatedSlots: ChangedSlots = ChangedSlots(), deleted: [ManagedObjectID] = [], refreshed: [ManagedObjectID] = [],
+    filled: [FilledSlots] = [], links: LinkCollector? = nil, listsRemovedLinks: Bool = false, isWhole: Bool = false,
+    token: PersistentHistoryToken?, source: ObjectIdentifier?, origin: UInt64 = 0, author: String?, context: String?
   ) {
     self.storeIdentifier = storeIdentifier
     (self.inserted, self.updated, self.deleted, self.refreshed) = (inserted, updated, deleted, refreshed)
@@ -92,7 +73,7 @@ public struct ChangeSet: Sendable {
     reordered = links?.reordered ?? []
     unlistedRelationships = links?.unlisted ?? []
     self.isWhole = isWhole
-    origin = 0
+    self.origin = origin
     self.source = source
   }
 
@@ -100,15 +81,9 @@ public struct ChangeSet: Sendable {
   ///
   /// - Parameter scope: The scope of the request that made the changes, if there is one.
   package init(wholeOf store: PersistentStore, scope: RequestScope? = nil, historyPosition: HistoryPosition? = nil) {
-    storeIdentifier = store.identifier
-    (inserted, updated, deleted, refreshed) = ([], [], [], [])
-    (contextName, transactionAuthor) = (scope?.contextName, scope?.transactionAuthor)
-    historyToken = historyPosition.map { PersistentHistoryToken($0, of: store.identifier) }
-    (updatedSlots, filled, links, reordered, unlistedRelationships) = (ChangedSlots(), [], [], [], [])
-    listsRemovedLinks = false
-    isWhole = true
-    origin = scope?.origin ?? 0
-    source = ObjectIdentifier(store)
+    self.init(
+      ofStore: store.identifier, isWhole: true, token: historyPosition.map { PersistentHistoryToken($0, of: store.identifier) },
+      source: ObjectIdentifier(store), origin: scope?.origin ?? 0, author: scope?.transactionAuthor, context: scope?.contextName)
   }
 
   /// Whether nothing was changed.
@@ -229,7 +204,7 @@ extension ChangeSet {
     var links = LinkCollector(store.model)
     links.unlisted = Set(store.model.relationships.lazy.filter(\.isToMany).map(\.id))
     self.init(
-      ofStore: store.identifier, inserted: own(inserted), updated: updated, updatedSlots: slots, deleted: own(deleted), refreshed: [],
-      links: links, isWhole: false, token: nil, source: nil, author: nil, context: nil)
+      ofStore: store.identifier, inserted: own(inserted), updated: updated, updatedSlots: slots, deleted: own(deleted), links: links,
+      token: nil, source: nil, author: nil, context: nil)
   }
 }

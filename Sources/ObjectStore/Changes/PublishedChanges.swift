@@ -55,7 +55,7 @@ package final class PublishedChanges: ChangeConsumer, RequestConsumer, @unchecke
   private let listsResults: Bool
   /// Whether updates can change links. References to deleted objects are cleared, but their members are of no interest.
   private let updatesLinks: Bool
-  private var changes = Changes()
+  private var changes: Changes
   /// The inserted, updated, and deleted rows, each once, and the rows with new derived values.
   private var results = BatchChanges()
   /// The keys of rows that were inserted or updated, by entity, if rows can be updated several times.
@@ -65,23 +65,11 @@ package final class PublishedChanges: ChangeConsumer, RequestConsumer, @unchecke
 
   /// The changes since the last ``takeChangeSet(of:scope:historyPosition:)``.
   private struct Changes {
-    var inserted: [ObjectReference] = []
-    var updated: [ObjectReference] = []
-    var slots = ChangedSlots()
-    var deleted: [ObjectReference] = []
-    var refreshed: [ObjectReference] = []
-    /// The changed links, if there are any.
-    var links: LinkCollector?
+    var objects: ChangeSetBuilder
     var linksAreListed = true
-    /// Whether the updates are in ascending order, so that no row is updated twice.
-    var isAscending = true
-    var isWhole = false
     var hasUpdates = false
-    /// The entities of which all relationships to them are in the unlisted ones.
-    var unlistedEntities: Set<Int> = []
 
-    /// The number of rows in all lists.
-    var count = 0
+    init(_ model: CompiledModel) { objects = ChangeSetBuilder(model) }
   }
 
   /// - Parameters:
@@ -93,6 +81,7 @@ package final class PublishedChanges: ChangeConsumer, RequestConsumer, @unchecke
     self.isPublished = isPublished
     self.listsResults = listsResults
     updatesLinks = isPublished && operation != .deletion && operation != .update(setsRelationships: false)
+    changes = Changes(model)
     needs = Self.needs(operation, model, includesRows: isPublished)
   }
 
@@ -114,14 +103,14 @@ package final class PublishedChanges: ChangeConsumer, RequestConsumer, @unchecke
   }
 
   /// The number of rows that are kept for the change set and the row cache.
-  package var keptCount: Int { changes.count }
+  package var keptCount: Int { changes.objects.count }
 
   // MARK: Receiving
 
   package func expect(_ count: Int) {
-    if changes.count > Self.maximumListedCount - count {
+    if keptCount > Self.maximumListedCount - count {
       makeWhole()
-    } else if changes.count > Self.maximumLinkedCount - count {
+    } else if keptCount > Self.maximumLinkedCount - count {
       stopListingLinks()
     }
   }
@@ -139,22 +128,20 @@ package final class PublishedChanges: ChangeConsumer, RequestConsumer, @unchecke
   private func insert(_ row: ChangedRow) {
     if listsResults { results.inserted.append(row.reference) }
     if operation.mergesRows { seen[row.reference.entity, default: RowKeySet()].insert(row.reference.key) }
-    guard isPublished, !changes.isWhole else { return }
-    changes.inserted.append(row.reference)
-    addLinks { links, isListed in
-      if let new = row.new, isListed { return links.add(new) }
-      links.addUnlisted(of: row.reference.entity) { slot in row.new.map { !$0.isNull(slot) } ?? true }
+    guard isPublished, !changes.objects.isWhole else { return }
+    if let new = row.new, changes.linksAreListed {
+      changes.objects.links.add(new)
+    } else {
+      changes.objects.links.addUnlisted(of: row.reference.entity) { slot in row.new.map { !$0.isNull(slot) } ?? true }
     }
-    didAdd()
+    add(.inserted, row.reference)
   }
 
   private func update(_ row: ChangedRow) {
     changes.hasUpdates = true
     if row.isDerived {
       if listsResults { results.refreshed.append(row.reference) }
-      if changes.isWhole { return }
-      changes.refreshed.append(row.reference)
-      return didAdd()
+      return add(.refreshed, row.reference, model.entities[row.reference.entity].derivedSlots)
     }
     if listsResults || operation.mergesRows,
       seen[row.reference.entity, default: RowKeySet()].insert(row.reference.key)
@@ -162,83 +149,59 @@ package final class PublishedChanges: ChangeConsumer, RequestConsumer, @unchecke
       updatedCount += 1
       if listsResults { results.updated.append(row.reference) }
     }
-    addUpdate(row.reference, row.slots)
-    guard updatesLinks, !changes.isWhole else { return }
-    addLinks { links, isListed in
-      links.add(row.reference, row.slots, old: isListed ? row.old : nil, new: isListed ? row.new : nil)
-    }
-  }
-
-  private func addUpdate(_ reference: ObjectReference, _ slots: SlotMask) {
-    if changes.isWhole { return }
-    if let last = changes.updated.last, last.rawValue >= reference.rawValue { changes.isAscending = false }
-    changes.updated.append(reference)
-    if isPublished { changes.slots.append(slots) }
-    didAdd()
+    add(.updated, row.reference, row.slots)
+    guard updatesLinks, !changes.objects.isWhole else { return }
+    let isListed = changes.linksAreListed
+    changes.objects.links.add(row.reference, row.slots, old: isListed ? row.old : nil, new: isListed ? row.new : nil)
   }
 
   private func delete(_ row: ChangedRow) {
     changes.hasUpdates = true
     if listsResults { results.deleted.append(row.reference) }
-    if changes.isWhole { return }
-    changes.deleted.append(row.reference)
-    guard isPublished else { return didAdd() }
-    if changes.linksAreListed {
-      if needs[row.reference.entity].includesDeletedDestinations { addLinks { links, _ in links.add(deleted: row.reference, row.old) } }
-    } else {
-      addUnlistedLinks(toObjectsOf: row.reference.entity)
+    if isPublished, !changes.objects.isWhole {
+      if !changes.linksAreListed {
+        changes.objects.links.addUnlistedLinks(toObjectsOf: row.reference.entity)
+      } else if needs[row.reference.entity].includesDeletedDestinations {
+        changes.objects.links.add(deleted: row.reference, row.old)
+      }
     }
-    didAdd()
-  }
-
-  private func addUnlistedLinks(toObjectsOf entity: Int) {
-    if changes.unlistedEntities.insert(entity).inserted {
-      addLinks { links, _ in links.addUnlistedLinks(toObjectsOf: entity) }
-    }
+    add(.deleted, row.reference)
   }
 
   private func addLinks(_ links: ChangedLinks) {
-    guard isPublished, !changes.isWhole else { return }
-    addUpdate(links.source, SlotMask())
-    for member in links.addedMembers { addUpdate(member, SlotMask()) }
-    if changes.isWhole { return }
-    addLinks { collector, isListed in
-      guard isListed else { return collector.addUnlisted(links.relationship) }
-      for member in links.addedMembers {
-        collector.add(LinkChanges.Link(source: links.source, destination: member), of: links.relationship.id, isAdded: true)
-      }
+    guard isPublished else { return }
+    for object in [links.source] + links.addedMembers { add(.updated, object) }
+    if changes.objects.isWhole { return }
+    guard changes.linksAreListed else { return changes.objects.links.addUnlisted(links.relationship) }
+    for member in links.addedMembers {
+      changes.objects.links.add(LinkChanges.Link(source: links.source, destination: member), of: links.relationship.id, isAdded: true)
     }
   }
 
-  private func addLinks(_ body: (inout LinkCollector, _ isListed: Bool) -> Void) {
-    if changes.links == nil { changes.links = LinkCollector(model) }
-    body(&changes.links!, changes.linksAreListed)
-  }
-
-  private func didAdd() {
-    changes.count += 1
-    let count = changes.count
-    if count > Self.maximumListedCount {
+  private func add(_ change: ChangeSetBuilder.State, _ reference: ObjectReference, _ slots: SlotMask = SlotMask()) {
+    if changes.objects.isWhole { return }
+    changes.objects.add(change, reference, slots)
+    if keptCount > Self.maximumListedCount {
       makeWhole()
-    } else if count > Self.maximumLinkedCount, changes.linksAreListed {
+    } else if keptCount > Self.maximumLinkedCount, changes.linksAreListed {
       stopListingLinks()
     }
   }
 
   /// Lists no links: only the relationships whose links have changed. For stores that do not report rows.
   func stopListingLinks() {
-    guard isPublished, changes.linksAreListed, !changes.isWhole else { return }
+    guard isPublished, changes.linksAreListed, !changes.objects.isWhole else { return }
     changes.linksAreListed = false
-    changes.links?.makeUnlisted()
-    for entity in Set(changes.deleted.lazy.map(\.entity)) { addUnlistedLinks(toObjectsOf: entity) }
+    changes.objects.links.makeUnlisted()
+    for entity in changes.objects.deletedEntities { changes.objects.links.addUnlistedLinks(toObjectsOf: entity) }
     needs = Self.needs(operation, model, includesRows: false)
   }
 
   private func makeWhole() {
-    if changes.isWhole { return }
+    if changes.objects.isWhole { return }
     let hadUpdates = changes.hasUpdates
-    changes = Changes()
-    changes.isWhole = true
+    changes = Changes(model)
+    changes.objects.isWhole = true
     switch operation {
     case .insertion, .transfer: changes.hasUpdates = hadUpdates
     case .update, .deletion:
@@ -251,8 +214,8 @@ package final class PublishedChanges: ChangeConsumer, RequestConsumer, @unchecke
 
   /// Removes the changed rows from a row cache.
   package func removeRows(from cache: RowCache) {
-    if !changes.isWhole {
-      cache.remove([changes.updated, changes.deleted, changes.refreshed].joined())
+    if !changes.objects.isWhole {
+      cache.remove(changes.objects.storedReferences)
     } else if changes.hasUpdates {
       cache.removeAll()
     }
@@ -261,51 +224,19 @@ package final class PublishedChanges: ChangeConsumer, RequestConsumer, @unchecke
   /// Returns the change set of the changes since the last call.
   package func takeChangeSet(of store: PersistentStore, scope: RequestScope, historyPosition: HistoryPosition?) -> ChangeSet {
     defer {
-      if changes.isWhole || !changes.linksAreListed { needs = Self.needs(operation, model, includesRows: isPublished) }
-      changes = Changes()
+      if changes.objects.isWhole || !changes.linksAreListed { needs = Self.needs(operation, model, includesRows: isPublished) }
+      changes = Changes(model)
     }
     // Without publication, the insertions and links are unknown: an observer was added during the request.
-    if changes.isWhole || !isPublished { return ChangeSet(wholeOf: store, scope: scope, historyPosition: historyPosition) }
-    if !changes.isAscending || !changes.refreshed.isEmpty || !changes.inserted.isEmpty && !changes.updated.isEmpty { combineUpdates() }
-    return ChangeSet(
-      of: store, scope: scope, inserted: changes.inserted, updated: changes.updated, updatedSlots: changes.slots, deleted: changes.deleted,
-      refreshed: changes.refreshed, links: changes.links, historyPosition: historyPosition)
-  }
-
-  /// Lists each row once: with its own changes, if there are any, otherwise with those of derived attributes.
-  private func combineUpdates() {
-    let known = Set(changes.inserted).union(changes.deleted)
-    var positions: [ObjectReference: Int] = [:]
-    var updated: [ObjectReference] = []
-    var slots: [SlotMask] = []
-    for (position, reference) in changes.updated.enumerated() where !known.contains(reference) {
-      let mask = changes.slots[position] ?? SlotMask()
-      if let first = positions[reference] {
-        slots[first].formUnion(mask)
-      } else {
-        positions[reference] = updated.count
-        updated.append(reference)
-        slots.append(mask)
-      }
-    }
-    var refreshed: [ObjectReference] = []
-    var seen: Set<ObjectReference> = []
-    for reference in changes.refreshed where !known.contains(reference) {
-      if let position = positions[reference] {
-        slots[position].formUnion(model.entities[reference.entity].derivedSlots)
-      } else if seen.insert(reference).inserted {
-        refreshed.append(reference)
-      }
-    }
-    changes.updated = updated
-    changes.slots = ChangedSlots()
-    for mask in slots { changes.slots.append(mask) }
-    changes.refreshed = refreshed
+    if changes.objects.isWhole || !isPublished { return ChangeSet(wholeOf: store, scope: scope, historyPosition: historyPosition) }
+    return changes.objects.changeSet(
+      ofStore: store.identifier, in: store.space, token: historyPosition.map { PersistentHistoryToken($0, of: store.identifier) },
+      source: ObjectIdentifier(store), origin: scope.origin, author: scope.transactionAuthor, context: scope.contextName)
   }
 
   /// Discards the changes of a request that is repeated after a rollback. The same rows will be changed again.
   package func discardChanges() {
-    changes = Changes()
+    changes = Changes(model)
     needs = Self.needs(operation, model, includesRows: isPublished)
     // Updated rows are listed when they are seen for the first time.
     (results.inserted, results.deleted, results.refreshed) = ([], [], [])
