@@ -226,11 +226,11 @@ extension SQLCipherIncrementalStore {
       var identified = layout
       if history == nil { identified.assignHistoryIDs(of: model) }
       let ids = HistoryIDs(identified, of: model)
-      let observation = transaction.observation.map { observation in
-        observation.begin(TransactionOrigin(.migration, author: author))
-        return MigrationObservation(observation, ids, storeIdentifier: identifier)
-      }
-      let report = MigrationReport(history, observation, nil, author: author)
+      transaction.observation?.begin(TransactionOrigin(.migration, author: author))
+      let sideTables = SideTableRegistry(configuration.description.sideTableOwners, trace: trace, path: path)
+      sideTables.adopt(try MetadataTable.readSideTables(transaction.connection, path: path))
+      let report = MigrationReport(
+        transaction, history, sideTables, nil, MigrationConversion(ids, storeIdentifier: identifier), author: author)
       try report.report(MigrationChanges.computed(computed, ids), from: model.checksum, to: schema, ids)
     }
     let isSameLayout = layout == TableLayout(model: model, entityNumbers: configuration.entityNumbers)

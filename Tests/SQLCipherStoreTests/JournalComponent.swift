@@ -55,7 +55,12 @@ final class JournalComponent: SideTableOwner {
       case .insert(let inserted): (row, kind, count) = (inserted, "insert", 1)
       case .update(let updated): (row, kind, count) = (updated, "update", 0)
       case .delete(let deleted): (row, kind, count) = (deleted, "delete", -1)
-      case .links, .order, .schema: return
+      case .links, .order: return
+      case .schema(let change):
+        try transaction.execute(
+          "INSERT INTO cipherdata_journal (entity, key, kind) VALUES (?, 0, ?)",
+          .text([change.entityName, change.propertyName].compactMap { $0 }.joined(separator: ".")), .text("\(change.kind)"))
+        return
       case .unspecified:
         try transaction.execute("INSERT INTO cipherdata_journal (entity, key, kind) VALUES ('', 0, 'unspecified')")
         return
@@ -82,6 +87,17 @@ extension SideTableAccess {
       var counts: [String: Int] = [:]
       try transaction.query("SELECT entity, count FROM cipherdata_journal_counts") { counts[$0.text(0)] = Int($0.int64(1)) }
       return counts.filter { $0.value != 0 }
+    }
+  }
+
+  /// The kinds of all changes with what they concern, in order.
+  func changes() throws -> [String] {
+    try read { transaction in
+      var changes: [String] = []
+      try transaction.query("SELECT kind, entity FROM cipherdata_journal ORDER BY number") {
+        changes.append($0.text(1).isEmpty ? $0.text(0) : "\($0.text(0)) \($0.text(1))")
+      }
+      return changes
     }
   }
 

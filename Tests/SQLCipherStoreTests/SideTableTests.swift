@@ -232,24 +232,6 @@ final class SideTableTests: XCTestCase {
     }
   }
 
-  func testAMigrationIsReportedToTheComponent() throws {
-    let store = try MigratingStore()
-    let model = ManagedObjectModel { Entity("Note") { Attribute("title", .string) } }
-    let newer = ManagedObjectModel { Entity("Memo") { Attribute("title", .string) }.renamed(from: "Note") }
-    for model in [model, newer] {
-      try store.open(model, { [journal] in $0.sideTableOwners = [journal] }) { context in
-        try context.insert(model == newer ? "Memo" : "Note", ["title": "x"])
-        try context.save()
-      }
-    }
-    XCTAssertEqual(journal.origins.withLock { $0 }, [.save, .migration, .save])
-    try store.open(newer, { [journal] in $0.sideTableOwners = [journal] }) { context in
-      let tables = try XCTUnwrap(
-        (context.persistentStoreCoordinator.persistentStores[0].incrementalStore as? SQLCipherIncrementalStore)?.sideTables(of: journal))
-      XCTAssertEqual(try tables.kinds(), ["insert", "unspecified", "insert"])
-    }
-  }
-
   func testWritersMustHaveARequiredComponent() throws {
     let store = try TestStore()
     let required = JournalComponent(isRequired: true)

@@ -71,7 +71,7 @@ final class StoreEngine: Sendable {
     let externals = transaction.files.flatMap { ExternalStorage(joining: transaction.connection, threshold: $0.storage.threshold) }
     self.init(
       path: path, pool: nil, statements: statements, trace: trace, externals: externals, history: stage.history,
-      observers: stage.observers, stage: stage)
+      observers: stage.observers, owners: stage.owners, stage: stage)
     if let records = try? MetadataTable.readSideTables(transaction.connection, path: path) { sideTables.adopt(records) }
   }
 
@@ -152,10 +152,14 @@ final class StoreEngine: Sendable {
     return transaction
   }
 
-  /// Runs a request that writes objects. If the tables of a component are damaged, runs it again without the component. Inside another
-  /// engine's transaction, the other engine does this.
+  /// Runs a request that writes objects. If the tables of a component are damaged, runs it again without the component. A migration runs
+  /// again as a whole.
   func withoutDamage<Result>(_ body: () throws -> Result) throws -> Result {
-    connections == nil ? try body() : try sideTables.withoutDamage(body)
+    guard connections == nil else { return try sideTables.withoutDamage(body) }
+    do { return try body() } catch let failure as SideTableFailure {
+      stage?.failure = failure
+      throw failure
+    }
   }
 
   /// Runs `body` in a write transaction, or in a nested one, see ``begin(_:)``.

@@ -60,7 +60,8 @@ enum MigrationHandlers {
       engines.append(
         StoreEngine(path: context.path, joining: context.transaction, statements: statements, trace: context.trace, stage: changes))
     }
-    try join(engines[...], context.transaction) { try body(engines) }
+    do { try join(engines[...], context.transaction) { try body(engines) } } catch { throw context.changes.failure ?? error }
+    if let failure = context.changes.failure { throw failure }
   }
 
   private static func join(_ engines: ArraySlice<StoreEngine>, _ transaction: WriteTransaction, _ body: () throws -> Void) throws {

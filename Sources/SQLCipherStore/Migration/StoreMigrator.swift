@@ -68,18 +68,19 @@ struct StoreMigrator {
     var schema = try StoredSchema.read(connection, path: path)
     let history = try MigrationHistory(transaction, author: request.author, trace: trace, path: path)
     let observation = observers?.beginMigration(of: record.identifier, author: request.author, in: transaction)
+    let isObserved = observation != nil || !owners.isEmpty
     // The layout with the IDs by which the changes are reported. The layouts of the steps do not contain them.
     var layout = schema.layout
-    if history == nil, observation != nil { layout.assignHistoryIDs(of: schema.model) }
+    if history == nil, isObserved { layout.assignHistoryIDs(of: schema.model) }
     let runner = MigrationRunner(transaction, request: request, trace: trace, batchSize: batchSize)
     let steps: [StoreMigrationStep?] = request.steps.isEmpty ? [nil] : request.steps
+    let sideTables = SideTableRegistry(owners, trace: trace, path: path)
+    sideTables.adopt(try MetadataTable.readSideTables(connection, path: path))
+    try sideTables.checkComponents()
+    let newest = isObserved ? try newestIDs(after: steps, from: schema, layout) : nil
     let report = MigrationReport(
-      history,
-      try observation.flatMap { observation in
-        try newestIDs(after: steps, from: schema, layout).map {
-          MigrationObservation(observation, $0, storeIdentifier: record.identifier)
-        }
-      }, observers, author: request.author)
+      transaction, history, sideTables, observers, newest.map { MigrationConversion($0, storeIdentifier: record.identifier) },
+      author: request.author)
     if runner.reportsProgress {
       runner.share(
         request.steps.isEmpty
@@ -90,9 +91,6 @@ struct StoreMigrator {
     if request.steps.contains(where: { !$0.infersRows }) {
       try report.reportWhole(from: record.checksum, to: model.checksum, schema, layout)
     }
-    let sideTables = SideTableRegistry(owners, trace: trace, path: path)
-    sideTables.adopt(try MetadataTable.readSideTables(connection, path: path))
-    try sideTables.checkComponents()
     if let willMigrate = request.willMigrate {
       var reading = StoreMigrationStep(name: "before the migration", model: schema.model)
       reading.preparation = willMigrate
@@ -142,7 +140,6 @@ struct StoreMigrator {
       past.append(present)
       present = name
     }
-    try sideTables.reportMigration(TransactionOrigin(.migration, author: request.author), model: schema.model, in: transaction)
     try LargeValueMigration(transaction, schema).moveIntoFiles { count in
       try runner.check()
       if count % 100 == 1 { runner.report("put large values into files") }

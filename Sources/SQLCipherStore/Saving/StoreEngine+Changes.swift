@@ -6,11 +6,12 @@ import SQLCipherConnection
 extension StoreEngine {
   /// Begins the stream of the changes that a request makes, or returns `nil` if nothing consumes them.
   func beginChanges(_ kind: HistoryKind, _ transaction: WriteTransaction, _ scope: RequestScope) throws -> ChangeStream? {
-    let observation = transaction.observation
-    let observer = stage.map(\.observer) ?? observation
+    let isReported = stage.map { $0.conversion != nil } ?? true
+    let observation = isReported ? transaction.observation : nil
+    let hasComponents = isReported && !sideTables.components.isEmpty
     let recording = transaction.excludes(HistoryTables.all.name) ? nil : history.recording
     let requested = scope.publishedChanges
-    if recording == nil, observer == nil, requested.isEmpty, sideTables.components.isEmpty { return nil }
+    if recording == nil, observation == nil, requested.isEmpty, !hasComponents { return nil }
     var consumers: [any ChangeConsumer] = []
     let origin = stage?.origin ?? scope.origin(of: kind)
     if let recording {
@@ -20,12 +21,16 @@ extension StoreEngine {
       transaction.keep(record)
       consumers.append(record)
     }
-    if !sideTables.components.isEmpty { consumers += try sideTables.makeConsumers(origin, model: schema.model, in: transaction) }
-    if let observer {
-      observation?.begin(origin)
-      consumers.append(observer)
+    var reported: [any ChangeConsumer] = []
+    if hasComponents {
+      reported = try sideTables.beginRequest(origin, model: stage?.conversion?.model ?? schema.model, in: transaction)
     }
-    consumers += requested as [any ChangeConsumer]
+    if let observation {
+      observation.begin(origin)
+      reported.append(observation)
+    }
+    if let conversion = stage?.conversion { reported = reported.map(conversion.consumer) }
+    consumers += reported + requested as [any ChangeConsumer]
     transaction.changes = ChangeStream.begin(consumers, in: scope.objectIDSpace)
     return transaction.changes
   }

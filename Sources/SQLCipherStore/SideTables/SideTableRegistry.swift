@@ -84,21 +84,29 @@ final class SideTableRegistry: Sendable {
 
   // MARK: Consumers
 
-  /// Returns the consumers of a request's changes.
-  func makeConsumers(_ origin: TransactionOrigin, model: CompiledModel, in transaction: WriteTransaction) throws -> [any ChangeConsumer] {
-    let consumers = try components.compactMap { component -> (any SideTableConsumer)? in
-      guard isUsable(component), !transaction.excludes(component.tables.name) else { return nil }
-      let handle = StoreTransaction(component: component, registry: self, connection: transaction.connection, isWritable: true)
-      return try component.owner.makeConsumer(origin, model: model, in: handle)
-    }
+  /// Returns the consumers of a request's changes, which are finished when its transaction is committed.
+  func beginRequest(_ origin: TransactionOrigin, model: CompiledModel, in transaction: WriteTransaction) throws -> [any ChangeConsumer] {
+    let consumers = try makeConsumers(origin, model: model, in: transaction)
     if !consumers.isEmpty { transaction.keep(SideTableConsumers(consumers)) }
     return consumers
   }
 
-  /// Reports to the components that a migration can have changed anything.
-  func reportMigration(_ origin: TransactionOrigin, model: CompiledModel, in transaction: WriteTransaction) throws {
-    for consumer in try makeConsumers(origin, model: model, in: transaction) { try consumer.receive(.unspecified) }
-    try willCommit(transaction)
+  /// Reports changes that a migration makes itself.
+  func report(_ changes: [RowChange], _ origin: TransactionOrigin, model: CompiledModel, in transaction: WriteTransaction) throws {
+    for consumer in try makeConsumers(origin, model: model, in: transaction) {
+      for change in changes { try consumer.receive(change) }
+      try consumer.finish()
+    }
+  }
+
+  private func makeConsumers(
+    _ origin: TransactionOrigin, model: CompiledModel, in transaction: WriteTransaction
+  ) throws -> [any SideTableConsumer] {
+    try components.compactMap { component in
+      guard isUsable(component), !transaction.excludes(component.tables.name) else { return nil }
+      let handle = StoreTransaction(component: component, registry: self, connection: transaction.connection, isWritable: true)
+      return try component.owner.makeConsumer(origin, model: model, in: handle)
+    }
   }
 }
 

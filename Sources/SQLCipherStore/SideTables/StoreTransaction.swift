@@ -9,7 +9,11 @@ package protocol SideTableOwner: AnyObject, Sendable {
   var sideTables: SideTables { get }
 
   /// Returns a consumer of the changes of a request, or nil if the component does not need them. Called at the beginning of each request
-  /// that writes objects, and of a migration, which reports one unspecified change. Not called while the component's tables are damaged.
+  /// that writes objects. Not called while the component's tables are damaged.
+  ///
+  /// A migration calls it for the changes of each stage that follow from the models, even if there are none, and for each request of the
+  /// stage's handlers; for the opening of a store, see ``RowChange/schema(_:)``. The changes are the same as for a ``TransactionObserver``,
+  /// in terms of the model that the store is migrated to.
   func makeConsumer(
     _ origin: TransactionOrigin, model: CompiledModel, in transaction: StoreTransaction
   ) throws -> (any SideTableConsumer)?

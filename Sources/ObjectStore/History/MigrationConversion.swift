@@ -1,71 +1,65 @@
-import ObjectModel
+package import ObjectModel
 
-/// Passes what a migration changes to the observers of its transaction, in terms of the model that the store is migrated to.
+/// Converts what a migration changes to terms of the model that the store is migrated to.
 ///
-/// Objects keep their keys in all stages, so a stage that writes an intermediate model is reported with the entities and properties that
-/// these become. What later stages remove is left out.
-package final class MigrationObservation {
-  private let observation: TransactionObservation
-  private let ids: HistoryIDs
-  private let space: ObjectIDSpace
-  /// Whether the migration was reported as a whole, so that its parts are not.
-  private var isWhole = false
+/// Objects keep their keys in all stages, so changes of a stage that writes an intermediate model are converted to the entities and
+/// properties that these become. What later stages remove is left out.
+package final class MigrationConversion {
+  fileprivate let ids: HistoryIDs
+  fileprivate let space: ObjectIDSpace
+  /// The model that the store is migrated to.
+  package var model: CompiledModel { ids.model }
 
   /// - Parameters:
   ///   - ids: The IDs by which stages identify entities and properties, for the model that the store is migrated to.
   ///   - storeIdentifier: The UUID of the store.
-  package init(_ observation: TransactionObservation, _ ids: HistoryIDs, storeIdentifier: String) {
-    self.observation = observation
+  package init(_ ids: HistoryIDs, storeIdentifier: String) {
     self.ids = ids
     space = .register(storeIdentifier: storeIdentifier, model: ids.model)
   }
 
-  /// Reports that any object may have changed, instead of all other changes.
-  package func reportWhole() {
-    observation.receive(.unspecified)
-    isWhole = true
+  /// Returns changes of all objects of entities.
+  package func changes(_ changes: [HistorySchemaChange]) throws -> [RowChange] {
+    try changes.map { .schema(try ids.schemaChange($0, in: space)) }
   }
 
-  /// Reports changes of all objects of entities.
-  package func report(_ changes: [HistorySchemaChange]) throws {
-    if isWhole { return }
-    for change in changes { observation.receive(.schema(try ids.schemaChange(change, in: space))) }
-  }
-
-  /// Returns a consumer of the changes that a stage's handlers write, or nil if they are not reported.
+  /// Returns the conversion of the changes that a stage's handlers write.
   ///
   /// - Parameter stage: The IDs of the model that the handlers write.
-  package func consumer(of stage: HistoryIDs) -> (any ChangeConsumer)? {
-    isWhole ? nil : StageChanges(of: stage, as: ids, in: space, for: observation)
-  }
+  package func ofStage(_ stage: HistoryIDs) -> StageConversion { StageConversion(of: stage, to: self) }
 }
 
 /// Converts the changes of a stage's handlers.
-private final class StageChanges: ChangeConsumer {
-  let needs: ChangeNeeds
+package final class StageConversion {
   private let stage: HistoryIDs
   private let ids: HistoryIDs
   private let space: ObjectIDSpace
-  private let observation: TransactionObservation
   /// Whether the stage writes the model that is reported.
   private let isLast: Bool
   /// The pairs of older and newer slots, by the number of the stage's entity.
   private var slots: [Int: [(older: Int, newer: Int)]] = [:]
+  /// The model of the converted changes.
+  package var model: CompiledModel { ids.model }
 
-  init(of stage: HistoryIDs, as ids: HistoryIDs, in space: ObjectIDSpace, for observation: TransactionObservation) {
-    (self.stage, self.ids, self.space, self.observation) = (stage, ids, space, observation)
+  fileprivate init(of stage: HistoryIDs, to conversion: MigrationConversion) {
+    (self.stage, ids, space) = (stage, conversion.ids, conversion.space)
     isLast = stage.model.checksum == ids.model.checksum
-    needs = isLast ? observation.needs : ChangeNeeds(ofAll: stage.model, as: observation.needs)
   }
 
-  func receive(_ change: RowChange) {
+  /// Returns a consumer that passes converted changes to another one.
+  package func consumer(for consumer: any ChangeConsumer) -> any ChangeConsumer { ConvertingConsumer(self, consumer) }
+
+  fileprivate func needs(_ newer: ChangeNeeds) -> ChangeNeeds { isLast ? newer : ChangeNeeds(ofAll: stage.model, as: newer) }
+
+  /// Converts a change, and passes the result on. What later stages remove is left out.
+  fileprivate func convert(_ change: RowChange, _ receive: (RowChange) throws -> Void) rethrows {
     switch change {
-    case .insert(let row): if let row = converted(row) { observation.receive(.insert(row)) }
+    case .insert(let row): if let row = converted(row) { try receive(.insert(row)) }
     case .update(let row):
       guard let converted = converted(row), !converted.slots.isEmpty || row.slots.isEmpty else { return }
-      observation.receive(.update(converted))
-    case .delete(let row): if let row = converted(row) { observation.receive(.delete(row)) }
-    case .links(let links): receive(links)
+      try receive(.update(converted))
+    case .delete(let row): if let row = converted(row) { try receive(.delete(row)) }
+    case .links(let links): try convert(links) { try receive(.links($0)) }
     case .order(let order):
       guard let source = reference(order.source), let relationship = relationship(order.relationship), relationship.isOrdered else {
         return
@@ -73,25 +67,25 @@ private final class StageChanges: ChangeConsumer {
       let runs = order.change.runs.map {
         OrderChange.Run(after: $0.after.flatMap(reference), members: $0.members.compactMap(reference))
       }
-      observation.receive(
+      try receive(
         .order(
           ChangedOrder(
             relationship, of: source, order: order.order.compactMap(reference), OrderChange(runs: runs.filter { !$0.members.isEmpty }),
             in: space)))
-    case .schema, .unspecified: observation.receive(change)
+    case .schema, .unspecified: try receive(change)
     }
   }
 
-  private func receive(_ links: ChangedLinks) {
+  private func convert(_ links: ChangedLinks, _ receive: (ChangedLinks) throws -> Void) rethrows {
     guard let source = reference(links.source), let relationship = relationship(links.relationship) else { return }
     let (added, removed) = (links.addedMembers.compactMap(reference), links.removedMembers.compactMap(reference))
     if added.isEmpty, removed.isEmpty { return }
     let (leading, isReversed) = ids.model.leading(relationship)
     guard isReversed else {
-      return observation.receive(.links(ChangedLinks(leading, of: source, added: added, removed: removed, in: space)))
+      return try receive(ChangedLinks(leading, of: source, added: added, removed: removed, in: space))
     }
-    for member in removed { observation.receive(.links(ChangedLinks(leading, of: member, removed: [source], in: space))) }
-    for member in added { observation.receive(.links(ChangedLinks(leading, of: member, added: [source], in: space))) }
+    for member in removed { try receive(ChangedLinks(leading, of: member, removed: [source], in: space)) }
+    for member in added { try receive(ChangedLinks(leading, of: member, added: [source], in: space)) }
   }
 
   // MARK: Conversion
@@ -150,6 +144,20 @@ private final class StageChanges: ChangeConsumer {
     }
     return writer.endRow()
   }
+}
+
+/// Passes converted changes to a consumer.
+private final class ConvertingConsumer: ChangeConsumer {
+  private let conversion: StageConversion
+  private let consumer: any ChangeConsumer
+  let needs: ChangeNeeds
+
+  init(_ conversion: StageConversion, _ consumer: any ChangeConsumer) {
+    (self.conversion, self.consumer) = (conversion, consumer)
+    needs = conversion.needs(consumer.needs)
+  }
+
+  func receive(_ change: RowChange) throws { try conversion.convert(change, consumer.receive) }
 }
 
 extension ChangeNeeds {
