@@ -161,7 +161,7 @@ extension PersistentStore {
     var applied = AppliedRelationships()
     // A link of a relationship that is its own inverse can be changed from both ends.
     var (added, removed): (Set<Link>, Set<Link>) = ([], [])
-    let deleted = Set(request.deleted.lazy.map(\.reference))
+    let deleted = removedLinks?.deleted ?? []
     for (position, change) in request.relationshipChanges.enumerated() where changes.needs.relationships[change.relationshipID] {
       let relationship = model.relationships[change.relationshipID]
       let stored = deleted.contains(change.source) ? [] : Array(try members(of: relationship, [change.source], scope)[0])

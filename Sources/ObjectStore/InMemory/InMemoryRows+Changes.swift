@@ -85,7 +85,7 @@ extension InMemoryRows {
         removed.add(relationship, of: link.source, link.destination, isReversed: false)
       }
       // A relationship that is its own inverse has each link in both directions.
-      if relationship.inverseID == relationship.id { continue }
+      if relationship.isItsOwnInverse { continue }
       for link in sorted where !deleted.contains(link.source) {
         removed.add(relationship, of: link.destination, link.source, isReversed: true)
       }

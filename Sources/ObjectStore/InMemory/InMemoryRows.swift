@@ -188,15 +188,14 @@ extension InMemoryRows {
     let relationship = model.relationships[change.relationshipID]
     if model.inverse(of: relationship)?.isToMany ?? true {
       let leading = model.leading(relationship)
-      let isItsOwnInverse = relationship.inverseID == relationship.id
       var pairs = links[leading.relationship.id] ?? []
       for member in change.removed {
         pairs.remove(link(change.source, member, isReversed: leading.isReversed))
-        if isItsOwnInverse { pairs.remove(link(member, change.source, isReversed: false)) }
+        if relationship.isItsOwnInverse { pairs.remove(link(member, change.source, isReversed: false)) }
       }
       for member in change.added {
         pairs.insert(link(change.source, member, isReversed: leading.isReversed))
-        if isItsOwnInverse { pairs.insert(link(member, change.source, isReversed: false)) }
+        if relationship.isItsOwnInverse { pairs.insert(link(member, change.source, isReversed: false)) }
       }
       links[leading.relationship.id] = pairs
     }

@@ -112,7 +112,7 @@ struct JoinPlanner {
     _ relationship: CompiledRelationship, _ fresh: TableLayout.JoinTable, _ reused: LinkSource, _ index: Int, _ linkSources: [LinkSource]
   ) -> JoinMigration? {
     let older = map.source.layout.joinTables[index]
-    let isSymmetric = relationship.inverseID == relationship.id
+    let isSymmetric = relationship.isItsOwnInverse
     var declared = relationship
     if reused.isReversed, !isSymmetric {
       // The older table is ordered by the other side, so the inverse declares it.
@@ -293,7 +293,7 @@ extension MigrationMap {
       for older in olderRelationships(of: inverse) where covered.insert(links(of: older)).inserted {
         if let linkSource = LinkSource(older, in: source) { result.append((linkSource.reversed, false)) }
       }
-    } else if newer.inverseID == newer.id {
+    } else if newer.isItsOwnInverse {
       // Each link is stored in both directions.
       for older in own where older.inverseID != older.id {
         if let linkSource = LinkSource(older, in: source) { result.append((linkSource.reversed, false)) }

@@ -45,7 +45,7 @@ extension JoinSide {
       column == nil ? .fixed(entity.number) : .stored(offset: entity.root - 1, within: entity.subtree)
     }
     self.init(
-      relationshipID: relationship.id, tableIndex: index, isReversed: false, isSymmetric: relationship.inverseID == relationship.id,
+      relationshipID: relationship.id, tableIndex: index, isReversed: false, isSymmetric: relationship.isItsOwnInverse,
       nearNumbering: numbering(source, layout.sourceEntityColumn), farNumbering: numbering(target, layout.targetEntityColumn),
       nearEntityNumber: source.number, farEntityNumber: target.number, table: try Identifier.quoted(layout.name),
       near: try Identifier.quoted(layout.sourceColumn), nearEntity: try layout.sourceEntityColumn.map(Identifier.quoted),
