@@ -46,22 +46,23 @@ enum MirrorModel {
 /// A store that is synchronized with the hub of a scenario.
 final class SyncedStore {
   let folder: TemporaryFolder
+  let url: URL
+  let key = StoreKey.databaseKey(SecretBytes([UInt8](repeating: 7, count: 32)))
   let open: OpenStore
   let replica: StoreReplica
   let scenario: Scenario
   let context: ManagedObjectContext
+  /// The limits of the client from the next restart on.
   var limits = SyncClient.Limits()
   private(set) var client: SyncClient
-  /// Whether the hub can be reached.
-  var isOnline = true
 
   init(
     _ scenario: Scenario, _ device: UInt64, model: CompiledModel = MirrorModel.model, begins: Bool = true,
     prepare: (OpenStore) throws -> Void = { _ in }
   ) throws {
     folder = try TemporaryFolder("SyncEngineTests")
-    var description = PersistentStoreDescription(
-      url: folder.file("\(device).store"), key: .databaseKey(SecretBytes([UInt8](repeating: 7, count: 32))))
+    url = folder.file("\(device).store")
+    var description = PersistentStoreDescription(url: url, key: key)
     description.durability = .fast
     description.sideTableOwners = [SyncTables.shared]
     open = try OpenStore(description, model: model)
@@ -76,23 +77,36 @@ final class SyncedStore {
     }
   }
 
+  /// Begins with a new client, as after a restart of the process.
   func restart() { client = SyncClient(replica.schema.syncModel, SimulatedHashing(), SimulatedHashing(), limits: limits) }
 
-  private func handle(_ event: SyncClient.Event) throws -> [SyncClient.Action] {
+  func handle(_ event: SyncClient.Event) throws -> [SyncClient.Action] {
     let environment = SyncClient.Environment(
       wall: Int64(Date().timeIntervalSince1970 * 1_000), newDevice: DeviceID(.random(in: 100 ... .max)))
     return try client.handle(event, in: replica, environment)
   }
 
   /// Pulls and pushes until there is nothing to do.
-  func synchronize() throws {
-    scenario.time = Int64(Date().timeIntervalSince1970 * 1_000)
+  ///
+  /// - Parameter afterEach: Called after each event that the store has processed.
+  func synchronize(afterEach: () throws -> Void = {}) throws {
     var actions = try handle(.remoteChange)
+    try afterEach()
     while let action = actions.first {
       actions.removeFirst()
-      actions += try handle(scenario.answer(action))
+      actions += try handle(answer(action))
+      try afterEach()
     }
   }
+
+  /// Returns the hub's answer to a request, as the event that it causes.
+  func answer(_ action: SyncClient.Action) throws -> SyncClient.Event {
+    scenario.time = Int64(Date().timeIntervalSince1970 * 1_000)
+    return try scenario.answer(action)
+  }
+
+  /// Whether everything is sent and pulled, as far as the store knows.
+  var isIdle: Bool { get throws { try client.isIdle(in: replica) } }
 
   /// Returns the values of all objects by their stable IDs, with the IDs of destinations.
   func contents() throws -> [String: [String: String]] {

@@ -43,13 +43,15 @@ struct ObjectImport {
         var slot = value.slot(property.kind)
         if let id = value.reference {
           slot = .null
-          if property.kind == .reference, let destination = try ownReferences[id] ?? reference(id), isDestination(destination, own, property) {
+          if property.kind == .reference, let destination = try ownReferences[id] ?? reference(id),
+            isDestination(destination, own, property)
+          {
             slot = .int(destination.rawValue)
           }
         }
         guard let slot else { continue }
         let former = try rows.set(slot, property, of: own)
-        if property.inverseSlot != nil, former != slot { inverses.move(own, property, from: former, to: slot) }
+        if property.inverseSlot != nil, !former.isIdentical(to: slot) { inverses.move(own, property, from: former, to: slot) }
       }
     }
     for object in deleted { try inverses.remove(object, rows.row(object), replica.schema) }
@@ -158,7 +160,7 @@ private struct EditedRows {
     var former = Slot.null
     if let row = rows[object] {
       former = row.isNull(property.slot) ? .null : try row.slot(property.slot, kind: property.kind)
-      if former == value { return former }
+      if former.isIdentical(to: value) { return former }
     }
     edits[object, default: [:]][property.slot] = value
     return former
@@ -174,7 +176,9 @@ private struct EditedRows {
       let values = edits[object] ?? [:]
       insertion.beginRow(
         entityNumber: object.entity, slotCount: entity.slots.count, key: object.key, version: RowImage.firstVersion)
-      for slot in entity.slots where !slot.isTransient && !slot.isDerived { insertion.set(values[slot.index] ?? slot.defaultValue, at: slot.index) }
+      for slot in entity.slots where !slot.isTransient && !slot.isDerived {
+        insertion.set(values[slot.index] ?? slot.defaultValue, at: slot.index)
+      }
       insertion.endRow()
     }
     request.inserted = insertion.finish()
@@ -196,5 +200,13 @@ private struct EditedRows {
       deletion.previousRow = row
       request.deleted.append(deletion)
     }
+  }
+}
+
+extension Slot {
+  /// Returns whether two values are equal bit by bit: 0 and -0 are not.
+  fileprivate func isIdentical(to other: Slot) -> Bool {
+    if case (.real(let one), .real(let other)) = (self, other) { return one.bitPattern == other.bitPattern }
+    return self == other
   }
 }

@@ -23,10 +23,10 @@ final class PendingSaves {
 
   /// Reads the transactions after the last one that was read.
   ///
-  /// - Parameter stamp: Returns the stamp of a save that was made at a time, in milliseconds since 1970.
-  func update(_ reader: HistoryChangeReader, stamp: (_ number: Int64, _ wall: Int64) throws -> Stamp) throws {
-    let newest = try reader.newest
-    guard newest > scanned else { return }
+  /// - Parameters:
+  ///   - newest: The newest transaction.
+  ///   - stamp: Returns the stamp of a save that was made at a time, in milliseconds since 1970.
+  func read(_ reader: HistoryChangeReader, through newest: Int64, stamp: (_ number: Int64, _ wall: Int64) throws -> Stamp) throws {
     try reader.read(after: scanned) { number, wall, changes in
       let save = PendingSave(number: number, stamp: try stamp(number, wall), changes: changes.map(\.change))
       for change in changes { objects[change.change.id] = change.object }
@@ -73,7 +73,9 @@ final class PendingSaves {
   private func add(_ save: PendingSave) {
     for change in save.changes {
       records[change.id] = records[change.id].joined(with: change.record(save.stamp))
-      for value in (change.values ?? [:]).values { if let destination = value.reference { referrers[destination, default: []].insert(change.id) } }
+      for value in (change.values ?? [:]).values {
+        if let destination = value.reference { referrers[destination, default: []].insert(change.id) }
+      }
     }
   }
 }

@@ -44,7 +44,9 @@ extension RecordID {
   var bytes: [UInt8] {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(16)
-    for word in [high, low] { for shift in stride(from: 56, through: 0, by: -8) { bytes.append(UInt8(truncatingIfNeeded: word >> UInt64(shift))) } }
+    for word in [high, low] {
+      for shift in stride(from: 56, through: 0, by: -8) { bytes.append(UInt8(truncatingIfNeeded: word >> UInt64(shift))) }
+    }
     return bytes
   }
 

@@ -62,6 +62,8 @@ package final class StoreReplica: SyncStore {
       try store.performTransaction {
         handle = tables.current
         defer { handle = nil }
+        // First of all: what the transaction changes, such as the clock, is later than the saves of the application.
+        if try replicaState() != nil { try readPendingSaves() }
         result = try body()
         try writeState()
       }
@@ -145,34 +147,34 @@ package final class StoreReplica: SyncStore {
 
   /// The pending saves up to the beginning of the transaction, with their stamps.
   func pending() throws -> PendingSaves {
+    guard let pendingSaves else { throw SyncError(.notSynchronized, path: store.url?.path) }
+    return pendingSaves
+  }
+
+  /// Reads the saves since the last transaction, and stamps them.
+  private func readPendingSaves() throws {
     var state = try knownState()
-    let pending: PendingSaves
-    if let known = pendingSaves { pending = known } else {
-      pending = PendingSaves(after: max(state.zone.settledThrough, state.readThrough))
-      pendingSaves = pending
-    }
-    let now = wall()
-    var stamps: [Int64: Stamp] = [:]
-    try transactionTables.query(SyncStatement.stamps, .int(pending.scanned)) { row in
-      stamps[row.int64(0)] = Stamp(HybridTime(value: UInt64(bitPattern: row.int64(1))), DeviceID(UInt64(bitPattern: row.int64(2))))
-    }
-    var clock = state.zone.clock
-    try pending.update(reader) { number, made in
-      if let known = stamps[number] { return known }
-      let stamp = Stamp(clock.stamp(at: min(made, now)), state.zone.device)
-      try setStamp(stamp, of: number)
-      return stamp
-    }
-    if clock != state.zone.clock {
+    let pending = pendingSaves ?? PendingSaves(after: max(state.zone.settledThrough, state.readThrough))
+    pendingSaves = pending
+    let newest = try reader.newest
+    if newest > pending.scanned {
+      let now = wall()
+      var stamps: [Int64: Stamp] = [:]
+      try transactionTables.query(SyncStatement.stamps, .int(pending.scanned)) { row in
+        stamps[row.int64(0)] = Stamp(HybridTime(value: UInt64(bitPattern: row.int64(1))), DeviceID(UInt64(bitPattern: row.int64(2))))
+      }
+      var clock = state.zone.clock
+      try pending.read(reader, through: newest) { number, made in
+        if let known = stamps[number] { return known }
+        let stamp = Stamp(clock.stamp(at: min(made, now)), state.zone.device)
+        try setStamp(stamp, of: number)
+        return stamp
+      }
       state.zone.clock = clock
-      try setReplicaState(state)
     }
-    if pending.saves.isEmpty, pending.scanned > state.readThrough {
-      // Transactions of synchronization need not be read again.
-      state.readThrough = pending.scanned
-      try setReplicaState(state)
-    }
-    return pending
+    // Transactions of synchronization need not be read again.
+    if pending.saves.isEmpty { state.readThrough = max(state.readThrough, pending.scanned) }
+    try setReplicaState(state)
   }
 
   package func pendingSaves(after number: Int64, maximumChangeCount: Int) throws -> [PendingSave] {

@@ -1,0 +1,23 @@
+import XCTest
+import _TestSupport
+
+/// Random saves and random synchronization, by seed.
+final class RandomMirrorTests: XCTestCase {
+  /// Runs seeds, and reports the first one that violates an invariant.
+  private func run(_ seeds: Range<Int>, stepCount: Int) {
+    for seed in seeds {
+      var mirror: RandomMirror?
+      do {
+        mirror = try RandomMirror(seed: UInt64(seed))
+        // A verification takes longer than all steps.
+        try mirror?.run(stepCount: stepCount, verifies: seed % 10 == 0)
+      } catch {
+        return XCTFail("Seed \(seed), after \(mirror?.steps.suffix(8).joined(separator: ", ") ?? "the beginning"): \(error)")
+      }
+    }
+  }
+
+  func testStoresWithFewSavesAreEqual() { run(0..<RandomSteps.count(80), stepCount: 15) }
+
+  func testStoresWithManySavesAreEqual() { run(1_000..<1_000 + RandomSteps.count(20), stepCount: 60) }
+}
