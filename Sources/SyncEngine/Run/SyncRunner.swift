@@ -31,6 +31,8 @@ package actor SyncRunner {
   /// The devices whose commits are accepted; nil until they are needed.
   private var verifier: CommitVerifier?
   private let wall: @Sendable () -> Int64
+  private var isRunning = false
+  private var waiting: [CheckedContinuation<Void, Never>] = []
 
   /// Prepares to synchronize a replica of an account's zone.
   package init(
@@ -59,6 +61,9 @@ package actor SyncRunner {
   /// - Throws: The first error of the hub or the store. What was done before remains; the next round continues.
   @discardableResult
   package func synchronize(pulls: Bool = true, _ progress: (@Sendable (Round) -> Void)? = nil) async throws -> Round {
+    await beginRound()
+    defer { endRound() }
+    try Task.checkCancellation()
     var round = Round()
     do {
       try await addBaseline(&round, progress)
@@ -71,6 +76,20 @@ package actor SyncRunner {
       client = SyncClient(replica.schema.syncModel, sealing, ZoneHashing(zone: zone), limits: limits)
       throw error
     }
+  }
+
+  // Rounds do not overlap: each ends when everything is done that there was at its beginning.
+
+  private func beginRound() async {
+    guard isRunning else {
+      isRunning = true
+      return
+    }
+    await withCheckedContinuation { waiting.append($0) }
+  }
+
+  private func endRound() {
+    if waiting.isEmpty { isRunning = false } else { waiting.removeFirst().resume() }
   }
 
   package func zoneID() -> ZoneID { zone }
