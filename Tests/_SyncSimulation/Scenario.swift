@@ -35,6 +35,8 @@ package final class Scenario {
     package var objects: [RecordID: SyncedObject] { store.state.objects }
     package var zone: ZoneState { store.state.zone }
     package var outbox: SealedCommit? { store.state.outbox?.commit }
+    /// The largest number of records, changes or objects that a call to the store has read or written.
+    package var largestPortion: Int { store.largestPortion }
     package var pendingCount: Int { store.state.saves.count { $0.number > store.state.zone.settledThrough } }
 
     /// Starts the process again.
@@ -62,7 +64,9 @@ package final class Scenario {
       return RecordID(high: 1, low: lastRecord)
     }
 
-    package func save(_ changes: PendingChange...) throws {
+    package func save(_ changes: PendingChange...) throws { try save(changes) }
+
+    package func save(_ changes: [PendingChange]) throws {
       wall += 1
       _ = try store.save(changes, at: wall)
     }
@@ -71,6 +75,14 @@ package final class Scenario {
       let id = newID()
       try save(PendingChange(id, entity: Scenario.folder, [Scenario.title: .text(title), Scenario.parent: .null]))
       return id
+    }
+
+    /// Inserts notes in one save.
+    @discardableResult
+    package func insertNotes(_ count: Int, in folder: RecordID) throws -> [RecordID] {
+      let ids = (0..<count).map { _ in newID() }
+      try save(ids.map { PendingChange($0, entity: Scenario.note, [Scenario.text: .text("note"), Scenario.owner: .reference(folder)]) })
+      return ids
     }
 
     package func insertNote(_ text: String, in folder: RecordID) throws -> RecordID {
@@ -93,10 +105,13 @@ package final class Scenario {
     }
 
     /// Sends requests and receives their answers until there is nothing to do.
-    package func synchronize() throws {
+    ///
+    /// - Parameter step: Called before each request.
+    package func synchronize(beforeEach step: (SyncClient.Action) throws -> Void = { _ in }) throws {
       var actions = try handle(.remoteChange)
       while let action = actions.first {
         actions.removeFirst()
+        try step(action)
         actions += try handle(scenario.answer(action))
       }
     }
@@ -108,6 +123,13 @@ package final class Scenario {
   /// The hub's time, in milliseconds since 1970.
   package var time: Int64 = 1_000
   private var lastDevice: UInt64 = 0
+
+  /// Adds a device with an empty store.
+  package func addDevice() -> Device {
+    let device = Device(self, newDevice().value)
+    devices.append(device)
+    return device
+  }
 
   package init(deviceCount: Int = 2) { for _ in 0..<deviceCount { devices.append(Device(self, newDevice().value)) } }
 
@@ -138,6 +160,8 @@ package final class Scenario {
   }
 
   package var commitCount: Int { storage.state.commits.count }
+  /// The number of parts that the hub keeps.
+  package var stagedPartCount: Int { storage.state.parts.values.reduce(0) { $0 + $1.count } }
   /// The number of records on the hub that are not deleted.
   package var liveCount: Int { storage.state.records.values.count { !$0.isDeleted } }
 }

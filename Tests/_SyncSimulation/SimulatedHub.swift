@@ -10,6 +10,8 @@ final class SimulatedHub: HubStorage {
     var records: [RecordName: StoredRecord] = [:]
     /// The names of the records in the order of their commits.
     var order: [PagePosition] = []
+    /// The staged parts of incomplete commits.
+    var parts: [DeviceID: [SealedCommit]] = [:]
   }
   var state: State
 
@@ -30,6 +32,14 @@ final class SimulatedHub: HubStorage {
     let position = PagePosition(sequence: record.sequence, name: record.name)
     state.order.insert(position, at: index(of: position))
   }
+
+  func stagedParts(of device: DeviceID) -> StagedParts? {
+    guard let parts = state.parts[device], let last = parts.last else { return nil }
+    return StagedParts(deviceSequence: last.deviceSequence, count: Int64(parts.count), lastDigest: last.digest)
+  }
+  func stagedPart(_ number: Int64, of device: DeviceID) -> SealedCommit? { state.parts[device]?.first { $0.part.number == number } }
+  func stage(_ part: SealedCommit) { state.parts[part.device, default: []].append(part) }
+  func removeStagedParts(of device: DeviceID) { state.parts[device] = nil }
 
   func append(_ entry: CommitEntry, head: Digest) {
     state.commits.append(entry)
@@ -102,6 +112,7 @@ package struct SimulatedHashing: CommitHashing, CommitSealing {
     let header =
       [commit.device.value, UInt64(bitPattern: commit.deviceSequence), commit.incarnation.value, commit.time.value]
       + [UInt64(bitPattern: commit.base.sequence)] + commit.base.head.allWords
+      + [UInt64(bitPattern: commit.part.number), commit.part.isLast ? 1 : 0] + (commit.part.previous?.allWords ?? [])
     var records: [SealedRecord] = []
     var words = header
     for change in commit.changes {

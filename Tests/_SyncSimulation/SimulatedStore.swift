@@ -23,6 +23,8 @@ final class SimulatedStore: SyncStore {
   /// The number of transactions that were committed.
   private(set) var commitCount = 0
   private var isInTransaction = false
+  /// The largest number of records, changes or objects that a call has read or written.
+  private(set) var largestPortion = 0
   /// The objects that were written in the transaction.
   private var writtenObjects: Set<RecordID> = []
   /// The objects that referred to an object when it was deleted.
@@ -32,7 +34,8 @@ final class SimulatedStore: SyncStore {
 
   init(device: DeviceID) { state = State(zone: ZoneState(device: device)) }
 
-  private func call() throws {
+  private func call(_ count: Int = 0) throws {
+    largestPortion = max(largestPortion, count)
     guard let calls = callsUntilKill else { return }
     if calls == 0 { throw Kill() }
     callsUntilKill = calls - 1
@@ -92,14 +95,20 @@ final class SimulatedStore: SyncStore {
   }
 
   func pendingSaves(after number: Int64, maximumChangeCount: Int) throws -> [PendingSave] {
-    try call()
     var (result, count): ([PendingSave], Int) = ([], 0)
     for save in state.saves where save.number > number {
-      if !result.isEmpty, count >= maximumChangeCount { break }
-      result.append(save)
       count += save.changes.count
+      if !result.isEmpty, count > maximumChangeCount { break }
+      let changes = Array(save.changes.prefix(maximumChangeCount))
+      result.append(PendingSave(number: save.number, stamp: save.stamp, changes: changes, changeCount: save.changes.count))
     }
+    try call(result.reduce(0) { $0 + $1.changes.count })
     return result
+  }
+  func changes(of save: Int64, from position: Int, maximumCount: Int) throws -> [PendingChange] {
+    let changes = Array((state.saves.first { $0.number == save }?.changes ?? []).dropFirst(position).prefix(maximumCount))
+    try call(changes.count)
+    return changes
   }
   func pendingChanges(of id: RecordID, after number: Int64) throws -> Record? {
     try call()
@@ -117,7 +126,7 @@ final class SimulatedStore: SyncStore {
     return state.objects[id]
   }
   func setObjects(_ changes: [(id: RecordID, object: SyncedObject?)]) throws {
-    try call()
+    try call(changes.count)
     for change in changes {
       if !writtenObjects.insert(change.id).inserted { violation = "object \(change.id.low) was written twice" }
       state.objects[change.id] = change.object
@@ -153,8 +162,9 @@ final class SimulatedStore: SyncStore {
     state.staged += records
   }
   func stagedRecords(after position: Int, maximumCount: Int) throws -> [StoredRecord] {
-    try call()
-    return Array(state.staged.dropFirst(position).prefix(maximumCount))
+    let records = Array(state.staged.dropFirst(position).prefix(maximumCount))
+    try call(records.count)
+    return records
   }
   func removeStagedRecords() throws {
     try call()

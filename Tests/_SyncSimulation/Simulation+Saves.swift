@@ -5,7 +5,8 @@ extension Simulation {
   /// others.
   func save(on device: SimulatedDevice, _ random: inout SimulationRandom) throws {
     var editor = ObjectEditor(objects: device.store.state.objects, model: model)
-    for _ in 0...random.number(below: 4) {
+    // Some saves are as large as a batch request.
+    for _ in 0...(random.chance(0.02) ? 12 : random.number(below: 4)) {
       let choice = random.number(below: 100)
       if choice < 40 {
         editor.insert(newRecordID(), &random)

@@ -84,13 +84,16 @@ package final class Simulation {
     }
   }
 
-  private func makeClient(_ number: Int) -> SyncClient {
+  private func makeClient(_ number: Int) -> SyncClient { SyncClient(model.syncModel, hashing, hashing, limits: limits(of: number)) }
+
+  func limits(of number: Int) -> SyncClient.Limits {
     var limits = SyncClient.Limits()
     var random = SimulationRandom(setup.seed &+ UInt64(number))
     limits.changesInCommit = 1 + random.number(below: 8)
+    limits.bytesInCommit = [200, 1 << 20, 1 << 20][random.number(below: 3)]
     limits.recordsInPage = 1 + random.number(below: 6)
     limits.recordsInPortion = 1 + random.number(below: 4)
-    return SyncClient(model.syncModel, hashing, hashing, limits: limits)
+    return limits
   }
 
   func newRecordID() -> RecordID {
@@ -268,6 +271,8 @@ package final class Simulation {
       if case .accepted = answer {
         checks.noteAccepted(commit)
         if random.chance(0.2) { hubCopies.append(storage.state) }
+      } else if case .staged = answer, random.chance(0.1) {
+        hubCopies.append(storage.state)
       }
       send(.pushAnswer(device: device, commit.digest, answer), failure: .pushFailure(device: device), &random)
     case .pullAnswer(let device, let answer): try handle(.pulled(answer), on: devices[device], &random)

@@ -87,6 +87,9 @@ final class SimulationChecks {
       throw SimulationFailure(invariant: "the store's contract", detail: "device \(device.number): \(violation)")
     }
     let state = device.store.state
+    if let count = state.outbox?.commit.records.count, count > simulation.limits(of: device.number).changesInCommit {
+      throw SimulationFailure(invariant: "commits are bounded", detail: "device \(device.number): \(count) records")
+    }
     let view = StateView(state, simulation.model.syncModel, store: device.store)
     // The objects are those that follow from base, held states and pending saves.
     let expected = view.objects()

@@ -5,30 +5,72 @@ extension SyncClient {
       if let frozen = try store.outbox() { return frozen }
       guard try store.zone().isJoined else { return nil }
       // Objects from before synchronization are sent before the saves that refer to them.
-      let unsent = try unsentChanges(in: store)
-      if !unsent.isEmpty { return try freeze(unsent, through: try store.zone().settledThrough, in: store) }
+      if let frozen = try freezeRecords(in: store) { return frozen }
       while true {
         let saves = try unsentSaves(in: store, environment)
-        guard let through = saves.last?.number else { return nil }
-        let changes = try changes(of: saves, in: store)
-        if !changes.isEmpty { return try freeze(changes, through: through, in: store) }
-        // The zone contains everything already.
+        guard let first = saves.first else { return nil }
         var zone = try store.zone()
+        let through: Int64
+        if let (changes, last) = try wholeChanges(of: saves, in: store) {
+          if !changes.isEmpty { return try freeze(changes, .whole, through: last, next: nil, in: store) }
+          through = last
+        } else {
+          if let frozen = try freezePart(.changes(from: 0), after: nil, through: first.number, in: store) { return frozen }
+          through = first.number
+        }
+        // The zone contains everything already.
         zone.settledThrough = through
         try store.setZone(zone)
       }
     }
   }
 
-  private func freeze(_ changes: [RecordChange], through: Int64, in store: some SyncStore) throws -> FrozenCommit {
+  /// Replaces a part in the outbox that the hub has staged by the next one.
+  func freezeNextPart(in store: some SyncStore) throws {
+    guard let frozen = try store.outbox(), let next = frozen.next else { return }
+    try freezePart(next, after: frozen.commit, through: frozen.through, in: store)
+  }
+
+  /// Freezes records that no pending save changes: as many as a commit can have, so that objects from before synchronization are sent in
+  /// many commits, or all that the hub has lost, in parts.
+  private func freezeRecords(in store: some SyncStore) throws -> FrozenCommit? {
     var zone = try store.zone()
-    zone.deviceSequence += 1
+    if !zone.isSalvaging {
+      let (changes, _) = try changes(from: .records(after: nil), through: zone.settledThrough, in: store)
+      return changes.isEmpty ? nil : try freeze(changes, .whole, through: zone.settledThrough, next: nil, in: store)
+    }
+    if let frozen = try freezePart(.records(after: nil), after: nil, through: zone.settledThrough, in: store) { return frozen }
+    zone.isSalvaging = false
     try store.setZone(zone)
+    return nil
+  }
+
+  /// Freezes a part of a commit.
+  ///
+  /// - Returns: Nil if the commit has no changes.
+  @discardableResult
+  private func freezePart(
+    _ start: FrozenCommit.NextPart, after previous: SealedCommit?, through: Int64, in store: some SyncStore
+  ) throws -> FrozenCommit? {
+    let (changes, next) = try changes(from: start, through: through, in: store)
+    if previous == nil, changes.isEmpty { return nil }
+    let part = CommitPart(number: previous.map { $0.part.number + 1 } ?? 0, previous: previous?.digest, isLast: next == nil)
+    return try freeze(changes, part, through: through, next: next, in: store)
+  }
+
+  private func freeze(
+    _ changes: [RecordChange], _ part: CommitPart, through: Int64, next: FrozenCommit.NextPart?, in store: some SyncStore
+  ) throws -> FrozenCommit {
+    var zone = try store.zone()
+    if part.number == 0 {
+      zone.deviceSequence += 1
+      try store.setZone(zone)
+    }
     let commit = Commit(
-      device: zone.device, deviceSequence: zone.deviceSequence, base: zone.base, accepted: zone.accepted,
+      device: zone.device, deviceSequence: zone.deviceSequence, part: part, base: zone.base, accepted: zone.accepted,
       incarnation: zone.incarnation ?? Incarnation(0),
       time: changes.lazy.compactMap { $0.record.latestStamp?.time }.max() ?? .zero, changes: changes)
-    let frozen = FrozenCommit(try sealing.seal(commit), through: through)
+    let frozen = FrozenCommit(try sealing.seal(commit), through: through, next: next)
     try store.setOutbox(frozen)
     for change in changes where change.replacedVersion == nil {
       var entry = try store.entry(of: change.id) ?? RecordEntry()
@@ -38,23 +80,45 @@ extension SyncClient {
     return frozen
   }
 
-  /// Returns the changes of records that no pending save changes: of as many as a commit can have, so that objects from before
-  /// synchronization are sent in many commits, or of all that the hub has lost.
-  private func unsentChanges(in store: some SyncStore) throws -> [RecordChange] {
-    var zone = try store.zone()
-    var changes: [RecordChange] = []
-    var last: RecordID?
-    while changes.isEmpty || zone.isSalvaging {
-      let records = try store.unsentRecords(after: last, maximumCount: limits.changesInCommit)
-      guard let final = records.last else { break }
-      for id in records { try change(of: id, nil, in: store).map { changes.append($0) } }
-      last = final
+  // MARK: Changes
+
+  /// Returns as many changes as a part can have, and where the next part begins.
+  private func changes(
+    from start: FrozenCommit.NextPart, through: Int64, in store: some SyncStore
+  ) throws -> (changes: [RecordChange], next: FrozenCommit.NextPart?) {
+    var (changes, size): ([RecordChange], Int) = ([], 0)
+    func add(_ change: RecordChange?) {
+      guard let change else { return }
+      changes.append(change)
+      size += change.record.approximateSize
     }
-    if changes.isEmpty, zone.isSalvaging {
-      zone.isSalvaging = false
-      try store.setZone(zone)
+    func isFull() -> Bool { changes.count >= limits.changesInCommit || size >= limits.bytesInCommit }
+    switch start {
+    case .records(var last):
+      while !isFull() {
+        let records = try store.unsentRecords(after: last, maximumCount: limits.changesInCommit - changes.count)
+        if records.isEmpty { return (changes, nil) }
+        for id in records where !isFull() {
+          add(try change(of: id, nil, in: store))
+          last = id
+        }
+      }
+      let isLast = try store.unsentRecords(after: last, maximumCount: 1).isEmpty
+      return (changes, isLast ? nil : .records(after: last))
+    case .changes(var position):
+      guard let save = try store.pendingSaves(after: through - 1, maximumChangeCount: 1).first, save.number == through else {
+        return (changes, nil)
+      }
+      while !isFull() {
+        let portion = try store.changes(of: through, from: position, maximumCount: limits.changesInCommit - changes.count)
+        if portion.isEmpty { return (changes, nil) }
+        for pending in portion where !isFull() {
+          add(try change(of: pending.id, pending.record(save.stamp), in: store))
+          position += 1
+        }
+      }
+      return (changes, position < save.changeCount ? .changes(from: position) : nil)
     }
-    return changes
   }
 
   /// Returns the saves of the next commit.
@@ -66,13 +130,22 @@ extension SyncClient {
     return try store.pendingSaves(after: zone.settledThrough, maximumChangeCount: limits.changesInCommit)
   }
 
-  /// Returns the changes that bring the zone from what was pulled to the state after some saves.
-  private func changes(of saves: [PendingSave], in store: some SyncStore) throws -> [RecordChange] {
-    var pending: [RecordID: Record] = [:]
-    for save in saves {
-      for change in save.changes { pending[change.id] = pending[change.id].joined(with: change.record(save.stamp)) }
+  /// Returns the changes of whole saves that bring the zone from what was pulled to the state after them, and the last of these saves; nil if
+  /// the first save is too large for one commit.
+  private func wholeChanges(of saves: [PendingSave], in store: some SyncStore) throws -> (changes: [RecordChange], last: Int64)? {
+    var saves = saves
+    while let first = saves.first, let last = saves.last, first.changes.count == first.changeCount {
+      var pending: [RecordID: Record] = [:]
+      for save in saves {
+        for change in save.changes { pending[change.id] = pending[change.id].joined(with: change.record(save.stamp)) }
+      }
+      let changes = try pending.keys.sorted().compactMap { try change(of: $0, pending[$0], in: store) }
+      if changes.lazy.map(\.record.approximateSize).reduce(0, +) <= limits.bytesInCommit || changes.count <= 1 {
+        return (changes, last.number)
+      }
+      saves.removeLast((saves.count + 1) / 2)
     }
-    return try pending.keys.sorted().compactMap { try change(of: $0, pending[$0], in: store) }
+    return nil
   }
 
   /// Returns the change of a record that brings the zone to a state, or nil if there is nothing to send.
@@ -98,13 +171,15 @@ extension SyncClient {
 
   /// Records that the hub has accepted the commit in the outbox.
   ///
-  /// - Returns: False if the hub has another history than the one that was pulled.
+  /// - Returns: False if only a pull can tell: the earlier parts of the commit are not kept, or the hub has another history than the one
+  ///   that was pulled.
   func settle(acceptedAs point: ChainPoint, _ hubTime: Int64, in store: some SyncStore, _ environment: Environment) throws -> Bool {
     try correctClock(hubTime, in: store, environment)
     guard let frozen = try store.outbox() else { return true }
     var zone = try store.zone()
     // A pull up to the commit would have listed it, and the outbox would be empty.
     if point.sequence <= zone.base.sequence { return false }
+    if frozen.commit.part.number > 0 { return false }
     zone.settledThrough = frozen.through
     try store.setOutbox(nil)
     zone.accepted = point
@@ -126,42 +201,5 @@ extension SyncClient {
   /// Updates the objects that follow from the states of records.
   func updateObjects(of changed: some Sequence<RecordID>, in store: some SyncStore) throws {
     try VisibleState(model, in: store, portion: limits.recordsInPortion).update(changed)
-  }
-
-  // MARK: Clock
-
-  func correctClock(_ hubTime: Int64, in store: some SyncStore, _ environment: Environment) throws {
-    var zone = try store.zone()
-    zone.clock.correct(hubTime: hubTime, at: environment.wall)
-    try store.setZone(zone)
-  }
-
-  /// Stamps the pending saves that are ahead of the hub's clock again, after a wall clock that was ahead has been corrected.
-  func restamp(in store: some SyncStore, _ environment: Environment) throws {
-    var zone = try store.zone()
-    let limit = HybridTime(milliseconds: zone.clock.hubTime(at: environment.wall))
-    zone.clock.reset()
-    try restampSaves(in: store, after: zone.settledThrough) { save in
-      if save.stamp.time <= limit {
-        zone.clock.reset(to: save.stamp.time)
-        return nil
-      }
-      return Stamp(zone.clock.stamp(at: environment.wall), zone.device)
-    }
-    try store.setZone(zone)
-  }
-
-  /// Replaces the stamps of pending saves, and updates the objects that follow from them.
-  ///
-  /// - Parameter newStamp: Returns the new stamp of a save, or nil if it keeps its own.
-  func restampSaves(in store: some SyncStore, after number: Int64, _ newStamp: (PendingSave) -> Stamp?) throws {
-    var (stamps, restamped): ([Int64: Stamp], Set<RecordID>) = ([:], [])
-    for save in try store.pendingSaves(after: number, maximumChangeCount: .max) {
-      guard let stamp = newStamp(save) else { continue }
-      stamps[save.number] = stamp
-      for change in save.changes { restamped.insert(change.id) }
-    }
-    try store.restamp(stamps)
-    try updateObjects(of: restamped, in: store)
   }
 }

@@ -46,8 +46,10 @@ package struct SyncClient {
 
   /// Limits of messages.
   package struct Limits: Sendable {
-    /// The number of changes from which a commit contains no further save.
+    /// The maximum number of changes in a commit, or in a part of one.
     package var changesInCommit = 400
+    /// The size of the records, in bytes, from which a commit contains no further record.
+    package var bytesInCommit = 1 << 20
     package var recordsInPage = 1_000
     /// The number of records that an import reads, and of objects that it writes, at once.
     package var recordsInPortion = 2_000
@@ -136,6 +138,16 @@ package struct SyncClient {
     case .accepted(let point, let hubTime):
       let isConsistent = try store.transaction { try settle(acceptedAs: point, hubTime, in: store, environment) }
       if !isConsistent { (wantsPull, mustPull) = (true, true) }
+    case .staged(let hubTime):
+      try store.transaction {
+        try correctClock(hubTime, in: store, environment)
+        try freezeNextPart(in: store)
+      }
+    case .incomplete(let hubTime):
+      try store.transaction {
+        try correctClock(hubTime, in: store, environment)
+        try store.setOutbox(nil)  // Freeze the commit again, from its first part.
+      }
     case .conflict(let hubTime):
       try store.transaction {
         try correctClock(hubTime, in: store, environment)

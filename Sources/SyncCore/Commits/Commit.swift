@@ -19,11 +19,31 @@ package struct RecordChange: Hashable, Sendable {
   }
 }
 
-/// One or more whole saves of a device, before they are sealed.
+/// The position of a part in a commit that is sent in parts, because it has more changes than the hub takes at once.
+///
+/// The hub keeps the parts and adds them to the zone together with the last one, as one commit. All parts have the same device sequence.
+/// Each contains the digest of the part before it, so the digest of the last part identifies the whole commit.
+package struct CommitPart: Hashable, Sendable {
+  /// The number of parts before.
+  package let number: Int64
+  /// The digest of the part before.
+  package let previous: Digest?
+  package let isLast: Bool
+
+  package init(number: Int64, previous: Digest?, isLast: Bool) {
+    (self.number, self.previous, self.isLast) = (number, previous, isLast)
+  }
+
+  /// The only part of a commit.
+  package static let whole = CommitPart(number: 0, previous: nil, isLast: true)
+}
+
+/// One or more whole saves of a device, or a part of one, before they are sealed.
 package struct Commit: Hashable, Sendable {
   package var device: DeviceID
   /// The number of the commit among those of the device.
   package var deviceSequence: Int64
+  package var part: CommitPart
   /// The state of the zone that the device has pulled.
   package var base: ChainPoint
   /// The last commit of the device that the hub has accepted, if it was not pulled yet.
@@ -35,11 +55,12 @@ package struct Commit: Hashable, Sendable {
   package var changes: [RecordChange]
 
   package init(
-    device: DeviceID, deviceSequence: Int64, base: ChainPoint, accepted: ChainPoint?, incarnation: Incarnation, time: HybridTime,
-    changes: [RecordChange]
+    device: DeviceID, deviceSequence: Int64, part: CommitPart = .whole, base: ChainPoint, accepted: ChainPoint?,
+    incarnation: Incarnation, time: HybridTime, changes: [RecordChange]
   ) {
     self.device = device
     self.deviceSequence = deviceSequence
+    self.part = part
     self.base = base
     self.accepted = accepted
     self.incarnation = incarnation
@@ -72,10 +93,11 @@ package struct SealedRecord: Hashable, Sendable {
   }
 }
 
-/// A commit as it is sent. It is sealed once; retries send the same bytes.
+/// A commit as it is sent, or a part of one. It is sealed once; retries send the same bytes.
 package struct SealedCommit: Hashable, Sendable {
   package var device: DeviceID
   package var deviceSequence: Int64
+  package var part: CommitPart
   package var base: ChainPoint
   package var accepted: ChainPoint?
   package var incarnation: Incarnation
@@ -89,6 +111,7 @@ package struct SealedCommit: Hashable, Sendable {
   package init(_ commit: Commit, records: [SealedRecord], digest: Digest, signature: [UInt8] = []) {
     device = commit.device
     deviceSequence = commit.deviceSequence
+    part = commit.part
     base = commit.base
     accepted = commit.accepted
     incarnation = commit.incarnation

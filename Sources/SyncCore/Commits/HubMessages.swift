@@ -102,6 +102,10 @@ package enum PullAnswer: Hashable, Sendable {
 package enum PushAnswer: Hashable, Sendable {
   /// The commit is in the zone, from this push or an earlier one, at this point of the chain.
   case accepted(ChainPoint, hubTime: Int64)
+  /// The hub keeps the part of a commit until the last part.
+  case staged(hubTime: Int64)
+  /// The hub does not have the part before, because it was restored from a backup.
+  case incomplete(hubTime: Int64)
   /// Records were changed by other commits.
   case conflict(hubTime: Int64)
   /// The hub does not contain the commits that the device has pulled: it was restored from a backup.

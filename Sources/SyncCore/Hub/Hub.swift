@@ -18,7 +18,7 @@ package struct Hub {
 
   package init(_ hashing: any CommitHashing, limits: Limits = Limits()) { (self.hashing, self.limits) = (hashing, limits) }
 
-  /// Adds a commit to a zone.
+  /// Adds a commit to a zone, or stages a part of it. The last part adds the commit.
   ///
   /// - Parameter time: The hub's time, in milliseconds since 1970.
   package func push(_ commit: SealedCommit, to storage: some HubStorage, at time: Int64) throws -> PushAnswer {
@@ -29,26 +29,58 @@ package struct Hub {
         guard last.digest == commit.digest, let head = try storage.chainHead(at: last.sequence) else { return .forked }
         return .accepted(ChainPoint(sequence: last.sequence, head: head), hubTime: time)
       }
+      var parts = try storage.stagedParts(of: commit.device)
+      if let staged = parts, commit.deviceSequence <= staged.deviceSequence {
+        if commit.deviceSequence < staged.deviceSequence { return .forked }
+        if commit.part.number < staged.count {
+          let isRepeated = try storage.stagedPart(commit.part.number, of: commit.device)?.digest == commit.digest
+          return isRepeated ? .staged(hubTime: time) : .forked
+        }
+      } else {
+        parts = nil  // Parts of another commit, which the device has abandoned.
+      }
       guard try contains([commit.base, commit.accepted].compactMap { $0 }, commit.incarnation, in: storage) else {
         return .diverged(try storage.incarnation())
       }
       if commit.time.milliseconds > time + DeviceClock.tolerance { return .ahead(hubTime: time) }
-      for record in commit.records where try storage.version(of: record.name) != record.replacedVersion {
-        return .conflict(hubTime: time)
-      }
-      let head = try storage.head()
-      let sequence = head.sequence + 1
-      let newHead = try hashing.head(after: head.head, adding: commit.digest)
-      for record in commit.records {
-        try storage.setRecord(
-          StoredRecord(
-            name: record.name, sequence: sequence, version: record.version, isDeleted: record.isDeleted, body: record.body))
-      }
-      let entry = CommitEntry(
-        sequence: sequence, device: commit.device, deviceSequence: commit.deviceSequence, digest: commit.digest,
-        signature: commit.signature)
-      try storage.append(entry, head: newHead)
-      return .accepted(ChainPoint(sequence: sequence, head: newHead), hubTime: time)
+      guard commit.part.number == parts?.count ?? 0, commit.part.previous == parts?.lastDigest else { return .incomplete(hubTime: time) }
+      if try isInConflict(commit, in: storage) { return .conflict(hubTime: time) }
+      if commit.part.isLast { return try add(commit, after: parts?.count ?? 0, to: storage, at: time) }
+      if parts == nil { try storage.removeStagedParts(of: commit.device) }
+      try storage.stage(commit)
+      return .staged(hubTime: time)
+    }
+  }
+
+  /// Adds a commit and the staged parts before it, as one.
+  private func add(_ commit: SealedCommit, after partCount: Int64, to storage: some HubStorage, at time: Int64) throws -> PushAnswer {
+    func part(_ number: Int64) throws -> SealedCommit? { try storage.stagedPart(number, of: commit.device) }
+    for number in 0..<partCount {
+      guard let part = try part(number) else { return .incomplete(hubTime: time) }
+      // Records may have changed since the part was staged.
+      if try isInConflict(part, in: storage) { return .conflict(hubTime: time) }
+    }
+    let head = try storage.head()
+    let point = ChainPoint(sequence: head.sequence + 1, head: try hashing.head(after: head.head, adding: commit.digest))
+    for number in 0..<partCount { try part(number).map { try write($0.records, point.sequence, to: storage) } }
+    try write(commit.records, point.sequence, to: storage)
+    try storage.removeStagedParts(of: commit.device)
+    try storage.append(
+      CommitEntry(
+        sequence: point.sequence, device: commit.device, deviceSequence: commit.deviceSequence, digest: commit.digest,
+        signature: commit.signature),
+      head: point.head)
+    return .accepted(point, hubTime: time)
+  }
+
+  private func isInConflict(_ commit: SealedCommit, in storage: some HubStorage) throws -> Bool {
+    try commit.records.contains { try storage.version(of: $0.name) != $0.replacedVersion }
+  }
+
+  private func write(_ records: [SealedRecord], _ sequence: Int64, to storage: some HubStorage) throws {
+    for record in records {
+      try storage.setRecord(
+        StoredRecord(name: record.name, sequence: sequence, version: record.version, isDeleted: record.isDeleted, body: record.body))
     }
   }
 

@@ -13,10 +13,30 @@ package protocol HubStorage: AnyObject {
   func lastCommit(of device: DeviceID) throws -> CommitEntry?
   func version(of name: RecordName) throws -> Digest?
   func setRecord(_ record: StoredRecord) throws
+  /// Returns which parts of an incomplete commit of a device are staged.
+  func stagedParts(of device: DeviceID) throws -> StagedParts?
+  /// Returns a staged part by its number.
+  func stagedPart(_ number: Int64, of device: DeviceID) throws -> SealedCommit?
+  /// Keeps the next part of a device's commit.
+  func stage(_ part: SealedCommit) throws
+  func removeStagedParts(of device: DeviceID) throws
   /// Adds a commit to the log.
   func append(_ entry: CommitEntry, head: Digest) throws
   /// Returns records in the order of their commits and names.
   func records(after position: PagePosition?, since sequence: Int64, maximumCount: Int) throws -> [StoredRecord]
   /// Returns commits after one.
   func commits(after sequence: Int64, through last: Int64) throws -> [CommitEntry]
+}
+
+/// The staged parts of a device's commit.
+package struct StagedParts: Hashable, Sendable {
+  package var deviceSequence: Int64
+  /// The number of parts.
+  package var count: Int64
+  /// The digest of the last one.
+  package var lastDigest: Digest
+
+  package init(deviceSequence: Int64, count: Int64, lastDigest: Digest) {
+    (self.deviceSequence, self.count, self.lastDigest) = (deviceSequence, count, lastDigest)
+  }
 }

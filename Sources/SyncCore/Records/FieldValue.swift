@@ -14,6 +14,17 @@ package enum FieldValue: Sendable {
   package var reference: RecordID? {
     if case .reference(let id) = self { id } else { nil }
   }
+
+  /// About how many bytes the value takes.
+  package var approximateSize: Int {
+    switch self {
+    case .null: 1
+    case .integer, .real: 8
+    case .text(let text): text.utf8.count
+    case .bytes(let bytes): bytes.count
+    case .reference: 16
+    }
+  }
 }
 
 extension FieldValue: Hashable {

@@ -36,6 +36,9 @@ package struct Record: Hashable, Sendable {
     }
   }
 
+  /// About how many bytes the record takes.
+  package var approximateSize: Int { fields.reduce(32) { $0 + 12 + $1.value.approximateSize } }
+
   /// Returns the join of two states of the same record.
   package func joined(with other: Record) -> Record {
     switch (content, other.content) {

@@ -17,8 +17,13 @@ package protocol SyncStore: AnyObject {
   /// Returns records that must be sent although no pending save changes them (``RecordEntry/isUnsent``), in the order of their IDs.
   func unsentRecords(after id: RecordID?, maximumCount: Int) throws -> [RecordID]
 
-  /// Returns the saves after a number, in their order, whole, and at least one if there is one.
+  /// Returns saves after a number, in their order: as many whole saves as have a maximum number of changes together. If the first save has
+  /// more changes, returns that one with its first changes.
   func pendingSaves(after number: Int64, maximumChangeCount: Int) throws -> [PendingSave]
+  /// Returns changes of a save, of which each object has at most one, in an order that never changes.
+  ///
+  /// - Parameter position: The number of changes to skip.
+  func changes(of save: Int64, from position: Int, maximumCount: Int) throws -> [PendingChange]
   /// Returns the join of the changes that saves after a number have made to a record.
   func pendingChanges(of id: RecordID, after number: Int64) throws -> Record?
   /// Replaces the stamps of saves.
@@ -61,9 +66,11 @@ package struct PendingSave: Hashable, Sendable {
   package let number: Int64
   package var stamp: Stamp
   package var changes: [PendingChange]
+  /// The number of changes that the save has. If it has more than ``changes``, those are the first ones.
+  package var changeCount: Int
 
-  package init(number: Int64, stamp: Stamp, changes: [PendingChange]) {
-    (self.number, self.stamp, self.changes) = (number, stamp, changes)
+  package init(number: Int64, stamp: Stamp, changes: [PendingChange], changeCount: Int? = nil) {
+    (self.number, self.stamp, self.changes, self.changeCount) = (number, stamp, changes, changeCount ?? changes.count)
   }
 }
 
@@ -84,11 +91,23 @@ package struct PendingChange: Hashable, Sendable {
   }
 }
 
-/// A commit that is sent until the hub answers.
+/// A commit, or a part of one, that is sent until the hub answers.
 package struct FrozenCommit: Hashable, Sendable {
+  /// Where the next part of a commit begins.
+  package enum NextPart: Hashable, Sendable {
+    /// At a change of the save ``through``.
+    case changes(from: Int)
+    /// At the first unsent record after one.
+    case records(after: RecordID?)
+  }
+
   package let commit: SealedCommit
   /// The number of the last save in it.
   package let through: Int64
+  /// Where the next part begins; nil if this is the last one.
+  package let next: NextPart?
 
-  package init(_ commit: SealedCommit, through: Int64) { (self.commit, self.through) = (commit, through) }
+  package init(_ commit: SealedCommit, through: Int64, next: NextPart? = nil) {
+    (self.commit, self.through, self.next) = (commit, through, next)
+  }
 }
