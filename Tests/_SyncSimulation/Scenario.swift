@@ -2,18 +2,24 @@ package import SyncCore
 
 /// Devices with notes in folders and a hub, for tests in which the order of all messages is given.
 ///
-/// A note requires its folder. A folder can have a parent.
+/// A note requires its folder. A folder can have a parent, and at most one cover and one lock. A lock requires its folder.
 package final class Scenario {
   package static let folder = EntityID(0)
   package static let note = EntityID(1)
+  package static let cover = EntityID(2)
+  package static let lock = EntityID(3)
   package static let title = PropertyID(1)
   package static let text = PropertyID(2)
   package static let color = PropertyID(3)
   package static let parent = PropertyID(50)
   package static let owner = PropertyID(51)
+  package static let coverFolder = PropertyID(52)
+  package static let lockFolder = PropertyID(53)
 
   package static let model = SyncModel(entities: [
     folder: SyncModel.Entity(references: [parent: false]), note: SyncModel.Entity(references: [owner: true]),
+    cover: SyncModel.Entity(references: [coverFolder: false], exclusive: [coverFolder]),
+    lock: SyncModel.Entity(references: [lockFolder: true], exclusive: [lockFolder]),
   ])
 
   /// A device.
@@ -83,6 +89,18 @@ package final class Scenario {
       let ids = (0..<count).map { _ in newID() }
       try save(ids.map { PendingChange($0, entity: Scenario.note, [Scenario.text: .text("note"), Scenario.owner: .reference(folder)]) })
       return ids
+    }
+
+    package func insertCover(of folder: RecordID?) throws -> RecordID {
+      let id = newID()
+      try save(PendingChange(id, entity: Scenario.cover, [Scenario.coverFolder: folder.map { .reference($0) } ?? .null]))
+      return id
+    }
+
+    package func insertLock(of folder: RecordID) throws -> RecordID {
+      let id = newID()
+      try save(PendingChange(id, entity: Scenario.lock, [Scenario.lockFolder: .reference(folder)]))
+      return id
     }
 
     package func insertNote(_ text: String, in folder: RecordID) throws -> RecordID {
@@ -157,6 +175,11 @@ package final class Scenario {
     guard let state = copy as? SimulatedHub.State else { return }
     storage.state = state
     if let incarnation { storage.state.incarnation = Incarnation(incarnation) }
+  }
+
+  /// Returns the state of a record on the hub.
+  package func record(_ id: RecordID) -> Record? {
+    storage.state.records[SimulatedHashing().name(of: id)].flatMap { try? SimulatedHashing().open($0).record }
   }
 
   package var commitCount: Int { storage.state.commits.count }

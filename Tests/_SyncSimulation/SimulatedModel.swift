@@ -1,12 +1,20 @@
 import SyncCore
 
-/// A random model: some entities with attributes, and required and optional to-one relationships between them.
+/// A random model: some entities with attributes, and required and optional to-one relationships between them, some of them one-to-one.
 struct SimulatedModel {
+  struct Reference {
+    let property: PropertyID
+    /// The number of the destination's entity.
+    let destination: Int
+    let isRequired: Bool
+    /// Whether it is one-to-one.
+    let isExclusive: Bool
+  }
+
   struct Entity {
     let id: EntityID
     let attributes: [PropertyID]
-    /// The destinations of the relationships by property.
-    let references: [(property: PropertyID, destination: Int, isRequired: Bool)]
+    let references: [Reference]
   }
   let entities: [Entity]
   let syncModel: SyncModel
@@ -15,12 +23,15 @@ struct SimulatedModel {
     var entities: [Entity] = []
     for number in 0..<(2 + random.number(below: 3)) {
       let attributes = (0...random.number(below: 3)).map { PropertyID(UInt64(number * 100 + $0)) }
-      var references: [(property: PropertyID, destination: Int, isRequired: Bool)] = []
+      var references: [Reference] = []
       for index in 0..<random.number(below: 3) {
         // Only earlier entities are required, so that there can be a first object.
         let isRequired = number > 0 && random.chance(0.6)
         let destination = random.number(below: isRequired ? number : number + 1)
-        references.append((PropertyID(UInt64(number * 100 + 50 + index)), destination, isRequired))
+        references.append(
+          Reference(
+            property: PropertyID(UInt64(number * 100 + 50 + index)), destination: destination, isRequired: isRequired,
+            isExclusive: random.chance(0.3)))
       }
       entities.append(Entity(id: EntityID(UInt64(number)), attributes: attributes, references: references))
     }
@@ -30,7 +41,9 @@ struct SimulatedModel {
         uniqueKeysWithValues: entities.map { entity in
           (
             entity.id,
-            SyncModel.Entity(references: Dictionary(uniqueKeysWithValues: entity.references.map { ($0.property, $0.isRequired) }))
+            SyncModel.Entity(
+              references: Dictionary(uniqueKeysWithValues: entity.references.map { ($0.property, $0.isRequired) }),
+              exclusive: Set(entity.references.filter(\.isExclusive).map(\.property)))
           )
         }))
   }

@@ -10,8 +10,8 @@ final class SimulatedStore: SyncStore {
     var lastNumber: Int64 = 0
     var outbox: FrozenCommit?
     var staged: [StoredRecord] = []
-    /// The records that have ever referred to a record.
-    var referrers: [RecordID: Set<RecordID>] = [:]
+    /// The records that have ever referred to a record, and by which relationships.
+    var referrers: [RecordID: [RecordID: Set<PropertyID>]] = [:]
   }
 
   /// The process was killed.
@@ -131,7 +131,7 @@ final class SimulatedStore: SyncStore {
       if !writtenObjects.insert(change.id).inserted { violation = "object \(change.id.low) was written twice" }
       state.objects[change.id] = change.object
       if change.object != nil { continue }
-      for referrer in state.referrers[change.id] ?? [] {
+      for referrer in (state.referrers[change.id] ?? [:]).keys {
         if state.objects[referrer]?.values.values.contains(where: { $0.reference == change.id }) ?? false {
           remainingReferrers.append((referrer, change.id))
         }
@@ -145,7 +145,11 @@ final class SimulatedStore: SyncStore {
   }
   func referrers(of id: RecordID) throws -> [RecordID] {
     try call()
-    return Array(state.referrers[id] ?? [])
+    return (state.referrers[id] ?? [:]).keys.sorted()
+  }
+  func referrers(of id: RecordID, through property: PropertyID) throws -> [RecordID] {
+    try call()
+    return (state.referrers[id] ?? [:]).filter { $0.value.contains(property) }.keys.sorted()
   }
 
   func outbox() throws -> FrozenCommit? {
@@ -176,9 +180,7 @@ final class SimulatedStore: SyncStore {
   /// Sets the objects that are there before synchronization begins.
   func setExistingObjects(_ objects: [RecordID: SyncedObject]) {
     state.objects = objects
-    for (id, object) in objects {
-      for destination in object.values.values.compactMap(\.reference) { state.referrers[destination, default: []].insert(id) }
-    }
+    for (id, object) in objects { addReferrer(id, Record(entity: object.entity, object.values, Stamp(.zero, state.zone.device))) }
   }
 
   /// Saves changes of the application.
@@ -213,7 +215,7 @@ final class SimulatedStore: SyncStore {
 
   private func addReferrer(_ id: RecordID, _ record: Record?) {
     for field in record?.fields ?? [] {
-      if let destination = field.value.reference { state.referrers[destination, default: []].insert(id) }
+      if let destination = field.value.reference { state.referrers[destination, default: [:]][id, default: []].insert(field.property) }
     }
   }
 }

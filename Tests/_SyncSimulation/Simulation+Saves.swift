@@ -51,15 +51,30 @@ struct ObjectEditor {
     objects.filter { $0.value.entity == model.entities[entity].id }.map(\.key).sorted()
   }
 
+  /// Returns the objects that a relationship can refer to.
+  private func destinations(_ reference: SimulatedModel.Reference) -> [RecordID] {
+    let all = objects(of: reference.destination)
+    if !reference.isExclusive || !reference.isRequired { return all }
+    let taken = Set(objects.values.compactMap { $0.values[reference.property]?.reference })
+    return all.filter { !taken.contains($0) }
+  }
+
+  /// Sets a one-to-one relationship of the object that refers to a destination to nil, as changing the inverse relationship does.
+  private mutating func release(_ reference: SimulatedModel.Reference, _ destination: FieldValue?) {
+    guard reference.isExclusive, destination?.reference != nil else { return }
+    for (id, object) in objects where object.values[reference.property] == destination { objects[id]?.values[reference.property] = .null }
+  }
+
   mutating func insert(_ id: RecordID, _ random: inout SimulationRandom) {
     guard let entity = random.element(of: model.entities) else { return }
     var values: [PropertyID: FieldValue] = [:]
     for attribute in entity.attributes { values[attribute] = Self.value(&random) }
     for reference in entity.references {
-      let destination = random.element(of: objects(of: reference.destination))
+      let destination = random.element(of: destinations(reference))
       if reference.isRequired, destination == nil { return }
       values[reference.property] = destination.flatMap { reference.isRequired || random.chance(0.7) ? .reference($0) : nil } ?? .null
     }
+    for reference in entity.references { release(reference, values[reference.property]) }
     objects[id] = SyncedObject(entity: entity.id, values)
   }
 
@@ -67,7 +82,8 @@ struct ObjectEditor {
     guard let id = random.element(of: objects.keys.sorted()), let object = objects[id] else { return }
     let entity = model.entity(object.entity)
     if random.chance(0.35), let reference = random.element(of: entity.references) {
-      if let destination = random.element(of: objects(of: reference.destination)), reference.isRequired || random.chance(0.8) {
+      if let destination = random.element(of: destinations(reference)), reference.isRequired || random.chance(0.8) {
+        release(reference, .reference(destination))
         objects[id]?.values[reference.property] = .reference(destination)
       } else if !reference.isRequired {
         objects[id]?.values[reference.property] = .null

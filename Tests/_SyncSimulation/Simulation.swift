@@ -144,7 +144,8 @@ package final class Simulation {
 
   private func run(_ event: SimulationEvent) throws {
     var random = SimulationRandom(event.seed)
-    time += Int64(random.number(below: 2_000)) + 1
+    // Some saves of different devices have the same time.
+    time += random.chance(0.4) ? 0 : Int64(random.number(below: 2_000)) + 1
     let device = devices[event.device % devices.count]
     switch event.kind {
     case .save:
@@ -155,7 +156,11 @@ package final class Simulation {
       try deliver(network.remove(at: random.number(below: network.count)), &random)
     case .remoteChange: try handle(.remoteChange, on: device, &random)
     case .kill:
-      if random.chance(0.3) { try restart(device, &random) } else { device.store.callsUntilKill = random.number(below: 60) }
+      switch random.number(below: 10) {
+      case 0: try handle(.copied, on: device, &random)
+      case 1...3: try restart(device, &random)
+      default: device.store.callsUntilKill = random.number(below: 60)
+      }
     case .setClock: device.clockError = Int64(random.number(below: 7_200_000)) - 3_600_000
     case .restoreHub:
       guard let copy = random.element(of: hubCopies) else { break }
@@ -209,6 +214,7 @@ package final class Simulation {
         event, in: device.store, SyncClient.Environment(wall: wall(of: device), newDevice: newIdentity()))
     }
     checks.noteOutbox(of: device)
+    if device.copy == nil, device.store.state.outbox?.next != nil, random.chance(0.2) { device.copy = device.store.state }
     for action in actions {
       switch action {
       case .pull(let request): send(.pullRequest(device: device.number, request), failure: .pullFailure(device: device.number), &random)
@@ -222,7 +228,7 @@ package final class Simulation {
       device.store.callsUntilKill = nil
       device.client = makeClient(device.number)
     }
-    checks.noteRestamps(of: device)
+    try checks.noteRestamps(of: device)
   }
 
   private func restart(_ device: SimulatedDevice, _ random: inout SimulationRandom) throws {
@@ -271,7 +277,7 @@ package final class Simulation {
       if case .accepted = answer {
         checks.noteAccepted(commit)
         if random.chance(0.2) { hubCopies.append(storage.state) }
-      } else if case .staged = answer, random.chance(0.1) {
+      } else if case .staged = answer, random.chance(0.4) {
         hubCopies.append(storage.state)
       }
       send(.pushAnswer(device: device, commit.digest, answer), failure: .pushFailure(device: device), &random)

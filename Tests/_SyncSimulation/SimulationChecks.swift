@@ -52,9 +52,13 @@ final class SimulationChecks {
   }
 
   /// Records the stamps that saves have after a wall clock was corrected.
-  func noteRestamps(of device: SimulatedDevice) {
+  func noteRestamps(of device: SimulatedDevice) throws {
     for pending in device.store.state.saves.suffix(40) {
       guard let save = byDevice[device.number]?[pending.number], save.stamps.last != pending.stamp else { continue }
+      // A restored store has earlier stamps again.
+      if let latest = save.stamps.max(), pending.stamp.time > latest.time {
+        throw SimulationFailure(invariant: "stamps do not become later", detail: "save \(save.number) of device \(save.device)")
+      }
       save.stamps.append(pending.stamp)
       byStamp[pending.stamp, default: []].append(save)
     }
@@ -93,12 +97,15 @@ final class SimulationChecks {
     let view = StateView(state, simulation.model.syncModel, store: device.store)
     // The objects are those that follow from base, held states and pending saves.
     let expected = view.objects()
-    if expected != state.objects {
+    // After a kill, the effects of a save on one-to-one relationships may not be reviewed yet.
+    let isReviewed =
+      !simulation.model.syncModel.hasExclusiveReferences || state.lastNumber <= max(state.zone.reviewedThrough, state.zone.settledThrough)
+    if isReviewed, expected != state.objects {
       let ids = Set(expected.keys).union(state.objects.keys).filter { expected[$0] != state.objects[$0] }.sorted()
       let difference = ids.map { "\($0.low): \(String(describing: state.objects[$0])), expected \(String(describing: expected[$0]))" }
       throw SimulationFailure(invariant: "tables equal state", detail: "device \(device.number): \(difference.joined(separator: "; "))")
     }
-    for (id, entry) in state.entries where entry.isOrphan != view.isOrphan(id, in: expected) {
+    for (id, entry) in state.entries where isReviewed && entry.isOrphan != view.isOrphan(id, in: expected) {
       throw SimulationFailure(invariant: "orphans equal state", detail: "device \(device.number): \(id.low), \(entry)")
     }
     // No required relationship is dangling.
@@ -109,6 +116,17 @@ final class SimulationChecks {
         }
         if value == .null, simulation.model.syncModel.isRequired(property, of: object.entity) {
           throw SimulationFailure(invariant: "required relationship", detail: "device \(device.number): \(id.low)")
+        }
+      }
+    }
+    // No two objects refer to the same object by a one-to-one relationship.
+    var referrers: [PropertyID: [RecordID: RecordID]] = [:]
+    for (id, object) in state.objects {
+      for (property, value) in object.values where simulation.model.syncModel.isExclusive(property, of: object.entity) {
+        guard let destination = value.reference else { continue }
+        if let other = referrers[property, default: [:]].updateValue(id, forKey: destination) {
+          throw SimulationFailure(
+            invariant: "one referrer", detail: "device \(device.number): \(id.low) and \(other.low) to \(destination.low)")
         }
       }
     }
@@ -187,13 +205,17 @@ final class SimulationChecks {
           invariant: "nothing acknowledged is lost", detail: "save \(save.number) of device \(save.device): \(change.id.low)")
       }
       for change in save.changes where change.values != nil {
-        if view.state(of: change.id)?.isDeleted ?? true || first.objects[change.id] == nil, !mayBeDeleted(change.id) {
+        let isHidden = first.objects[change.id] == nil && !view.lacksDestination(change.id)
+        if view.state(of: change.id)?.isDeleted ?? true || isHidden, !mayBeDeleted(change.id) {
           throw SimulationFailure(invariant: "only deletions delete", detail: "\(change.id.low)")
         }
       }
     }
-    for id in baseline.keys where first.objects[id] == nil && !mayBeDeleted(id) {
+    for id in baseline.keys where first.objects[id] == nil && !view.lacksDestination(id) && !mayBeDeleted(id) {
       throw SimulationFailure(invariant: "only deletions delete", detail: "baseline \(id.low)")
+    }
+    if let id = view.unresolvedReference() {
+      throw SimulationFailure(invariant: "replaced references are nil on the hub", detail: "\(id.low)")
     }
     // The hub has what the devices have.
     for (id, object) in first.objects {
@@ -208,6 +230,8 @@ final class SimulationChecks {
 struct StateView {
   private let states: [RecordID: Record]
   private let entries: [RecordID: RecordEntry]
+  /// The records that refer to a record by a one-to-one relationship.
+  private let claims: [PropertyID: [RecordID: [(stamp: Stamp, id: RecordID)]]]
   private let model: SyncModel
   private let unsynchronized: [RecordID: SyncedObject]
 
@@ -220,6 +244,14 @@ struct StateView {
     }
     self.states = states
     entries = state.entries
+    var claims: [PropertyID: [RecordID: [(stamp: Stamp, id: RecordID)]]] = [:]
+    for (id, state) in states {
+      for field in state.fields where model.isExclusive(field.property, of: state.entity) {
+        guard let destination = field.value.reference else { continue }
+        claims[field.property, default: [:]][destination, default: []].append((field.stamp, id))
+      }
+    }
+    self.claims = claims
     unsynchronized = state.objects.filter { states[$0.key] == nil && state.entries[$0.key] == nil }
   }
 
@@ -235,13 +267,38 @@ struct StateView {
     }
   }
 
+  /// Returns whether no other live record has a later reference to a destination that admits one referrer only.
+  private func isLatest(_ field: Field, of id: RecordID) -> Bool {
+    guard let destination = field.value.reference, let entity = states[id]?.entity, model.isExclusive(field.property, of: entity) else {
+      return true
+    }
+    return (claims[field.property]?[destination] ?? []).allSatisfy { ($0.stamp, $0.id) <= (field.stamp, id) }
+  }
+
+  /// Returns whether a record, or one that it requires, requires an object that another record refers to.
+  func lacksDestination(_ id: RecordID, depth: Int = 0) -> Bool {
+    guard let state = states[id], depth < 20 else { return false }
+    return state.fields.contains { field in
+      guard let destination = field.value.reference, model.isRequired(field.property, of: state.entity) else { return false }
+      return !isLatest(field, of: id) || lacksDestination(destination, depth: depth + 1)
+    }
+  }
+
+  /// Returns a record whose optional one-to-one relationship was replaced by that of another record, although its state still has it.
+  func unresolvedReference() -> RecordID? {
+    states.keys.sorted().first { id in
+      guard let state = states[id] else { return false }
+      return state.fields.contains { !model.isRequired($0.property, of: state.entity) && !isLatest($0, of: id) }
+    }
+  }
+
   func objects() -> [RecordID: SyncedObject] {
     var present = Set(states.filter { !$0.value.isDeleted }.keys).union(unsynchronized.keys)
     while true {
       let missing = present.filter { id in
         states[id]?.fields.contains { field in
           guard let entity = states[id]?.entity, let destination = field.value.reference else { return false }
-          return model.isRequired(field.property, of: entity) && !present.contains(destination)
+          return model.isRequired(field.property, of: entity) && (!present.contains(destination) || !isLatest(field, of: id))
         } ?? false
       }
       if missing.isEmpty { break }
@@ -252,7 +309,9 @@ struct StateView {
       guard let state = states[id] else { continue }
       var values: [PropertyID: FieldValue] = [:]
       for field in state.fields {
-        if let destination = field.value.reference, !present.contains(destination) {
+        if field.value == .superseded {
+          values[field.property] = .null
+        } else if let destination = field.value.reference, !present.contains(destination) || !isLatest(field, of: id) {
           values[field.property] = .null
         } else {
           values[field.property] = field.value

@@ -8,14 +8,13 @@ extension SyncClient {
   /// Stamps the pending saves that are ahead of the hub's clock again, after a wall clock that was ahead has been corrected.
   func restamp(in store: some SyncStore, _ environment: Environment) throws {
     var zone = try store.zone()
-    let limit = HybridTime(milliseconds: zone.clock.hubTime(at: environment.wall))
     zone.clock.reset()
     try restampSaves(in: store, after: zone.settledThrough) { save in
-      if save.stamp.time <= limit {
-        zone.clock.reset(to: save.stamp.time)
-        return nil
-      }
-      return Stamp(zone.clock.stamp(at: environment.wall), zone.device)
+      let time = zone.clock.stamp(at: environment.wall)
+      if time < save.stamp.time { return Stamp(time, zone.device) }
+      // It was not ahead. A save never gets a later stamp: it would replace what was saved elsewhere meanwhile.
+      zone.clock.reset(to: save.stamp.time)
+      return nil
     }
     try store.setZone(zone)
   }
@@ -25,22 +24,17 @@ extension SyncClient {
   /// - Parameter newStamp: Returns the new stamp of a save, or nil if it keeps its own.
   func restampSaves(in store: some SyncStore, after number: Int64, _ newStamp: (PendingSave) -> Stamp?) throws {
     var (stamps, restamped): ([Int64: Stamp], Set<RecordID>) = ([:], [])
-    var last = number
-    while true {
-      let saves = try store.pendingSaves(after: last, maximumChangeCount: limits.recordsInPortion)
-      guard let final = saves.last else { break }
-      for save in saves {
-        guard let stamp = newStamp(save) else { continue }
-        stamps[save.number] = stamp
-        var position = 0
-        while position < save.changeCount {
-          let changes = try store.changes(of: save.number, from: position, maximumCount: limits.recordsInPortion)
-          if changes.isEmpty { break }
-          position += changes.count
-          for change in changes { restamped.insert(change.id) }
+    var kept: Int64?
+    try forEachChange(after: number, in: store) { save, change in
+      if save.number == kept { return }
+      if stamps[save.number] == nil {
+        guard let stamp = newStamp(save) else {
+          kept = save.number
+          return
         }
+        stamps[save.number] = stamp
       }
-      last = final.number
+      restamped.insert(change.id)
     }
     try store.restamp(stamps)
     try updateObjects(of: restamped, in: store)

@@ -185,13 +185,9 @@ extension SyncClient {
     zone.accepted = point
     var changed: [RecordID] = []
     for record in frozen.commit.records {
-      let opened = try sealing.open(
-        StoredRecord(name: record.name, sequence: point.sequence, version: record.version, isDeleted: record.isDeleted, body: record.body))
-      var entry = try store.entry(of: opened.id) ?? RecordEntry()
-      entry.setBase(RecordEntry.VersionedRecord(point.sequence, record.version, opened.record))
-      try store.setEntry(entry, of: opened.id)
-      if let time = opened.record.latestStamp?.time { zone.clock.observe(time) }
-      changed.append(opened.id)
+      let stored = StoredRecord(
+        name: record.name, sequence: point.sequence, version: record.version, isDeleted: record.isDeleted, body: record.body)
+      changed += try setBase(stored, &zone, in: store)
     }
     try store.setZone(zone)
     try updateObjects(of: changed, in: store)

@@ -40,12 +40,7 @@ extension SyncClient {
       if portion.isEmpty { break }
       position += portion.count
       for stored in portion {
-        let (id, record) = try sealing.open(stored)
-        var entry = try store.entry(of: id) ?? RecordEntry()
-        entry.setBase(RecordEntry.VersionedRecord(stored.sequence, stored.version, record))
-        try store.setEntry(entry, of: id)
-        if let time = record.latestStamp?.time { zone.clock.observe(time) }
-        changed.append(id)
+        changed += try setBase(stored, &zone, in: store)
       }
     }
     try store.removeStagedRecords()
@@ -59,6 +54,24 @@ extension SyncClient {
     zone.isJoined = true
     try store.setZone(zone)
     try updateObjects(of: changed, in: store)
+  }
+
+  /// Sets the state of a record on the hub.
+  ///
+  /// - Returns: The records whose objects may change.
+  func setBase(_ stored: StoredRecord, _ zone: inout ZoneState, in store: some SyncStore) throws -> [RecordID] {
+    let (id, record) = try sealing.open(stored)
+    var entry = try store.entry(of: id) ?? RecordEntry()
+    var changed = [id]
+    if model.hasExclusiveReferences {
+      // Its former destinations may be free.
+      let pending = try store.pendingChanges(of: id, after: try store.zone().settledThrough)
+      changed += try rivals(of: (entry.base?.record).joined(with: entry.held).joined(with: pending), in: store)
+    }
+    entry.setBase(RecordEntry.VersionedRecord(stored.sequence, stored.version, record))
+    try store.setEntry(entry, of: id)
+    if let time = record.latestStamp?.time { zone.clock.observe(time) }
+    return changed
   }
 
   /// Prepares to join the device's records with those of a hub that was restored from a backup.

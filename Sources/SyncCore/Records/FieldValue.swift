@@ -9,6 +9,9 @@ package enum FieldValue: Sendable {
   case text(String)
   case bytes([UInt8])
   case reference(RecordID)
+  /// A former reference to an object that admits one referrer only, and to which another object refers since. It has the stamp of the
+  /// reference and replaces that, but no later value. Objects have nil instead.
+  case superseded
 
   /// The referenced record, if the value is a reference.
   package var reference: RecordID? {
@@ -18,7 +21,7 @@ package enum FieldValue: Sendable {
   /// About how many bytes the value takes.
   package var approximateSize: Int {
     switch self {
-    case .null: 1
+    case .null, .superseded: 1
     case .integer, .real: 8
     case .text(let text): text.utf8.count
     case .bytes(let bytes): bytes.count
@@ -30,7 +33,7 @@ package enum FieldValue: Sendable {
 extension FieldValue: Hashable {
   package static func == (one: FieldValue, other: FieldValue) -> Bool {
     switch (one, other) {
-    case (.null, .null): true
+    case (.null, .null), (.superseded, .superseded): true
     case (.integer(let one), .integer(let other)): one == other
     case (.real(let one), .real(let other)): one == other
     // Strings are equal if they are canonically equivalent, even with different bytes.
@@ -49,6 +52,7 @@ extension FieldValue: Hashable {
     case .text(let text): for byte in text.utf8 { hasher.combine(byte) }
     case .bytes(let bytes): hasher.combine(bytes)
     case .reference(let id): hasher.combine(id)
+    case .superseded: hasher.combine(1)
     }
   }
 }
@@ -74,6 +78,7 @@ extension FieldValue: Comparable {
     case .text: 3
     case .bytes: 4
     case .reference: 5
+    case .superseded: 6
     }
   }
 }

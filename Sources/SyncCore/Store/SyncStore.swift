@@ -38,6 +38,8 @@ package protocol SyncStore: AnyObject {
   func setObjects(_ changes: [(id: RecordID, object: SyncedObject?)]) throws
   /// Returns the records whose state or object refers to a record, whether or not their objects exist. It may return others too.
   func referrers(of id: RecordID) throws -> [RecordID]
+  /// Returns the same, of records that refer by one relationship.
+  func referrers(of id: RecordID, through property: PropertyID) throws -> [RecordID]
 
   /// The commit that is being sent.
   func outbox() throws -> FrozenCommit?
@@ -50,6 +52,10 @@ package protocol SyncStore: AnyObject {
   /// - Parameter position: The number of staged records to skip.
   func stagedRecords(after position: Int, maximumCount: Int) throws -> [StoredRecord]
   func removeStagedRecords() throws
+}
+
+extension SyncStore {
+  package func referrers(of id: RecordID, through property: PropertyID) throws -> [RecordID] { try referrers(of: id) }
 }
 
 /// An object in a store: its attributes and to-one relationships.

@@ -2,13 +2,14 @@
 ///
 /// The state of a record is the join of its base, its held state and the pending changes. Its object exists if the state is not a tombstone
 /// and all required destinations exist. Objects that require each other therefore exist together. To-one relationships to objects that do
-/// not exist are nil. Both rules depend on the states alone, so all devices with the same states have the same objects.
+/// not exist are nil. These rules, and those for one-to-one relationships (``Claim``), depend on the states alone, so all devices with the
+/// same states have the same objects.
 ///
 /// An update evaluates each record once, from the states and never from other objects. The order in which records are evaluated is
 /// therefore irrelevant, and objects can be written in portions: apart from IDs, an update keeps only one portion in memory.
 package final class VisibleState {
-  private let model: SyncModel
-  private let store: any SyncStore
+  let model: SyncModel
+  let store: any SyncStore
   private let portion: Int
   private let settledThrough: Int64
 
@@ -16,6 +17,7 @@ package final class VisibleState {
   private var states: [RecordID: Record?] = [:]
   private var objects: [RecordID: SyncedObject?] = [:]
   private var existence: [RecordID: Bool] = [:]
+  var holders: [Claim: RecordID?] = [:]
 
   // The update in progress.
   private var evaluated: Set<RecordID> = []
@@ -89,9 +91,10 @@ package final class VisibleState {
   private func step(_ id: RecordID) throws -> Step? {
     guard evaluated.insert(id).inserted else { return nil }
     let former = try object(of: id)
-    let object = try exists(id) ? resolved(try state(of: id)) : nil
+    let object = try exists(id) ? resolved(try state(of: id), id) : nil
     if (former != nil) != (object != nil) { waiting += try store.referrers(of: id).filter { !evaluated.contains($0) } }
     try updateOrphan(id, exists: object != nil)
+    if model.hasExclusiveReferences { waiting += try updateClaims(of: id, former).filter { !evaluated.contains($0) } }
     if object == former { return nil }
     guard let object else {
       removed.append(id)
@@ -107,13 +110,15 @@ package final class VisibleState {
     forget()
   }
 
-  private func forget() { (states, objects, existence) = ([:], [:], [:]) }
+  private func forget() { (states, objects, existence, holders) = ([:], [:], [:], [:]) }
 
-  private func resolved(_ state: Record?) throws -> SyncedObject? {
+  private func resolved(_ state: Record?, _ id: RecordID) throws -> SyncedObject? {
     guard let state else { return nil }
     var values: [PropertyID: FieldValue] = [:]
     for field in state.fields {
-      if let destination = field.value.reference, try !exists(destination) {
+      if field.value == .superseded {
+        values[field.property] = .null
+      } else if let destination = field.value.reference, try !exists(destination) || !holdsReference(field, id, state) {
         values[field.property] = .null
       } else {
         values[field.property] = field.value
@@ -135,10 +140,10 @@ package final class VisibleState {
 
   // MARK: States
 
-  /// Returns whether a record has an object: whether it and all records that it requires, directly or indirectly, are live.
+  /// Returns whether a record has an object: whether it and all records that it requires, directly or indirectly, are eligible.
   private func exists(_ id: RecordID) throws -> Bool {
     if let known = existence[id] { return known }
-    guard try isLive(id) else {
+    guard try isEligible(id) else {
       existence[id] = false
       return false
     }
@@ -150,7 +155,7 @@ package final class VisibleState {
         continue
       }
       if existence[destination] == true || visited.contains(destination) { continue }
-      if existence[destination] == nil, try isLive(destination) {
+      if existence[destination] == nil, try isEligible(destination) {
         visited.insert(destination)
         path.append((destination, try requiredDestinations(of: destination)))
         continue
@@ -164,7 +169,7 @@ package final class VisibleState {
   }
 
   /// Returns the state of a record.
-  private func state(of id: RecordID) throws -> Record? {
+  func state(of id: RecordID) throws -> Record? {
     if let known = states[id] { return known }
     var entry = try store.entry(of: id)
     let pending = try store.pendingChanges(of: id, after: settledThrough)
@@ -183,7 +188,11 @@ package final class VisibleState {
     return object
   }
 
-  private func isLive(_ id: RecordID) throws -> Bool { try state(of: id).map { !$0.isDeleted } ?? false }
+  /// Returns whether a record is live, and no other record has replaced a reference that it requires.
+  private func isEligible(_ id: RecordID) throws -> Bool {
+    guard let state = try state(of: id), !state.isDeleted else { return false }
+    return try state.fields.allSatisfy { try !model.isRequired($0.property, of: state.entity) || holdsReference($0, id, state) }
+  }
 
   private func requiredDestinations(of id: RecordID) throws -> [RecordID] {
     guard let state = try state(of: id) else { return [] }

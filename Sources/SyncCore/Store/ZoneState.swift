@@ -16,6 +16,8 @@ package struct ZoneState: Hashable, Codable, Sendable {
   package var settledThrough: Int64 = 0
   /// Whether records that the hub has lost must be sent together, because saves that were complete on other devices wrote them.
   package var isSalvaging = false
+  /// The number of the last save whose effects on the referrers of one-to-one relationships were reviewed.
+  package var reviewedThrough: Int64 = 0
   /// The pull in progress.
   package var staging: Staging?
 

@@ -80,6 +80,7 @@ package enum RecordCoding {
     case .reference(let id):
       writer.write(UInt64(5))
       writer.write(id)
+    case .superseded: writer.write(UInt64(6))
     }
   }
 
@@ -91,6 +92,7 @@ package enum RecordCoding {
     case 3: .text(try reader.readText())
     case 4: .bytes(try reader.readBytes())
     case 5: .reference(try reader.readRecordID())
+    case 6: .superseded
     default: throw WireError.invalid
     }
   }

@@ -1,0 +1,70 @@
+/// A reference to an object that admits one referrer only: one side of a one-to-one relationship.
+///
+/// Two devices can set different referrers at the same time. Then the reference with the greater stamp remains. Live records count, whether
+/// or not they have objects, because otherwise two objects could each exist only if the other one does not. The relationship of the other
+/// referrers is nil. As soon as both references are on the hub, that is sent too, as ``FieldValue/superseded``: the destination does not
+/// become theirs again when it is free.
+///
+/// A referrer that requires the relationship has no object meanwhile. Deleting its record would lose what was saved, so that stays in the
+/// zone: the object appears again when the destination is free, or the record is deleted together with the destination.
+struct Claim: Hashable {
+  let property: PropertyID
+  let destination: RecordID
+}
+
+extension Record {
+  /// The claims of a record.
+  func claims(_ model: SyncModel) -> [(claim: Claim, stamp: Stamp)] {
+    fields.compactMap { field in
+      guard let destination = field.value.reference, model.isExclusive(field.property, of: entity) else { return nil }
+      return (Claim(property: field.property, destination: destination), field.stamp)
+    }
+  }
+}
+
+extension VisibleState {
+  /// Returns whether no other record has replaced a reference.
+  func holdsReference(_ field: Field, _ id: RecordID, _ state: Record) throws -> Bool {
+    guard let destination = field.value.reference, model.isExclusive(field.property, of: state.entity) else { return true }
+    return try holder(of: Claim(property: field.property, destination: destination)) == id
+  }
+
+  /// Returns the live record whose reference remains.
+  private func holder(of claim: Claim) throws -> RecordID? {
+    if let known = holders[claim] { return known }
+    let holder = try latest(of: claim) { try state(of: $0) }
+    holders[claim] = .some(holder)
+    return holder
+  }
+
+  /// Returns the record with the latest reference, by the given states.
+  private func latest(of claim: Claim, _ state: (RecordID) throws -> Record?) throws -> RecordID? {
+    var latest: (stamp: Stamp, id: RecordID)?
+    for id in try store.referrers(of: claim.destination, through: claim.property) {
+      guard let stamp = try state(id)?.claims(model).first(where: { $0.claim == claim })?.stamp else { continue }
+      if latest.map({ $0 < (stamp, id) }) ?? true { latest = (stamp, id) }
+    }
+    return latest?.id
+  }
+
+  /// Returns the records whose references may depend on a change of a record's references, and marks a replaced reference on the hub.
+  func updateClaims(of id: RecordID, _ former: SyncedObject?) throws -> [RecordID] {
+    var affected: [RecordID] = []
+    for (property, value) in former?.values ?? [:] {
+      guard let destination = value.reference, let former, model.isExclusive(property, of: former.entity) else { continue }
+      affected += try store.referrers(of: destination, through: property)
+    }
+    guard let state = try state(of: id) else { return affected }
+    for (claim, stamp) in state.claims(model) {
+      affected += try store.referrers(of: claim.destination, through: claim.property)
+      // A pending save can have made the destination free.
+      guard !model.isRequired(claim.property, of: state.entity), try holder(of: claim) != id, var entry = try store.entry(of: id),
+        entry.base?.record[claim.property]?.stamp == stamp,
+        let latest = try latest(of: claim, { try store.entry(of: $0)?.base?.record }), latest != id
+      else { continue }
+      entry.held = entry.held.joined(with: Record(entity: state.entity, [claim.property: .superseded], stamp))
+      try store.setEntry(entry, of: id)
+    }
+    return affected
+  }
+}
