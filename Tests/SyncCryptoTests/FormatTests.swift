@@ -68,12 +68,12 @@ final class FormatTests: XCTestCase {
     ]
     let hashing = ZoneHashing(zone: ZoneID(high: 1, low: 2))
     let result = try hashing.digest(of: SealedCommit(header, records: records, digest: .zero))
-    XCTAssertEqual(result.bytes, hex("f854f8629c7a7758f6a89dfcb3fa9c4660faa499c8ed22dd9bd18d214e29c3fb"))
+    XCTAssertEqual(result.bytes, hex("356c19e79c4113ca3addf128e6c6ca64bd7a64c81074a1c50af8f6050dd376f6"))
     let signed = hashing.signedBytes(device: DeviceID(7), deviceSequence: 3, digest: result)
     let expected = hex(
       """
-      7691147be454a3778a3117f408bc26b8b9aee67c13814e6429192ccea9c20270761cf6a96c48f5fd3f1bad3afa8d0c17220555e7ec7bcccb
-      997f7f9a0d21140e
+      a38402002fb8bec8552684751a162889934998bd20bea1c26d99f18ccfb486797ec70e9ac2f733107abddf843a09ea27f90e19d91313f47b
+      0f4c587102085b09
       """)
     XCTAssertEqual(try SigningKey(seed: SecretBytes(0..<32)).signature(of: signed), expected)
   }

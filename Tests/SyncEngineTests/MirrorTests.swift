@@ -113,6 +113,15 @@ final class MirrorTests: XCTestCase {
     XCTAssertEqual(one.scenario.commitCount, count)
   }
 
+  func testALargeBatchRequestIsSentInPartsAndVisibleAtOnce() throws {
+    let (one, other) = try stores()
+    try one.context.execute(BatchInsertRequest(entityName: "Folder", objects: (0..<2_000).map { ["title": "batch \($0)"] }))
+    try one.synchronize()
+    XCTAssertEqual(one.scenario.commitCount, 1)
+    try other.synchronize()
+    try assertEqualContents(one, other, count: 2_000)
+  }
+
   func testBatchRequestsAreSent() throws {
     let (one, other) = try stores()
     try one.context.execute(BatchInsertRequest(entityName: "Folder", objects: (0..<50).map { ["title": "batch \($0)"] }))

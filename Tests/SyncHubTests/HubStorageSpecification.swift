@@ -55,6 +55,41 @@ class HubStorageSpecification: XCTestCase {
     XCTAssertTrue(page.isLast)
   }
 
+  func testPartsAreAddedTogetherWithTheLastOne() throws {
+    let zone = try makeZone()
+    var device = TestDevice(1, incarnation: zone.incarnation)
+    var parts = (1...3).map { device.commit($0) }
+    for index in parts.indices {
+      parts[index].deviceSequence = 1
+      parts[index].part = CommitPart(number: Int64(index), previous: index == 0 ? nil : parts[index - 1].digest, isLast: index == 2)
+    }
+    let reader = TestDevice(2, incarnation: nil)
+    for part in [parts[0], parts[1], parts[0], parts[1]] {
+      XCTAssertEqual(try zone.push(part), .staged(hubTime: TestZone.time))
+      XCTAssertEqual(try zone.pages(reader.pullRequest()).flatMap(\.records).count, 0)
+    }
+    guard case .accepted(let point, _) = try zone.push(parts[2]) else { return XCTFail("It is not accepted.") }
+    XCTAssertEqual(point.sequence, 1)
+    XCTAssertEqual(try zone.push(parts[2]), .accepted(point, hubTime: TestZone.time))
+    let pages = try zone.pages(reader.pullRequest())
+    XCTAssertEqual(pages.flatMap(\.records).map(\.sequence), [1, 1, 1])
+    XCTAssertEqual(pages.flatMap(\.commits).map(\.digest), [parts[2].digest])
+  }
+
+  func testPartsOfAnAbandonedCommitAreDropped() throws {
+    let zone = try makeZone()
+    var device = TestDevice(1, incarnation: zone.incarnation)
+    var part = device.commit(1)
+    part.part = CommitPart(number: 0, previous: nil, isLast: false)
+    XCTAssertEqual(try zone.push(part), .staged(hubTime: TestZone.time))
+    let whole = device.commit(2)
+    guard case .accepted = try zone.push(whole) else { return XCTFail("It is not accepted.") }
+    XCTAssertEqual(try zone.pages(TestDevice(2, incarnation: nil).pullRequest()).flatMap(\.records).map(\.name), [TestDevice.name(2)])
+    var late = device.commit(3)
+    late.part = CommitPart(number: 1, previous: part.digest, isLast: true)
+    XCTAssertEqual(try zone.push(late), .incomplete(hubTime: TestZone.time))
+  }
+
   func testRecordsOfACommitAreInTheOrderOfTheirNames() throws {
     let zone = try makeZone()
     var device = TestDevice(1, incarnation: zone.incarnation)

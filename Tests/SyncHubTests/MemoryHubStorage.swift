@@ -6,6 +6,7 @@ final class MemoryHubStorage: HubStorage {
   private var heads: [Digest] = [.zero]
   private var log: [CommitEntry] = []
   private var records: [RecordName: StoredRecord] = [:]
+  private var parts: [DeviceID: [SealedCommit]] = [:]
 
   init(incarnation: Incarnation) { identity = incarnation }
 
@@ -16,6 +17,15 @@ final class MemoryHubStorage: HubStorage {
   func lastCommit(of device: DeviceID) -> CommitEntry? { log.last { $0.device == device } }
   func version(of name: RecordName) -> Digest? { records[name]?.version }
   func setRecord(_ record: StoredRecord) { records[record.name] = record }
+
+  func stagedParts(of device: DeviceID) -> StagedParts? {
+    guard let parts = parts[device], let last = parts.last else { return nil }
+    return StagedParts(deviceSequence: last.deviceSequence, count: Int64(parts.count), lastDigest: last.digest)
+  }
+
+  func stagedPart(_ number: Int64, of device: DeviceID) -> SealedCommit? { parts[device]?.first { $0.part.number == number } }
+  func stage(_ part: SealedCommit) { parts[part.device, default: []].append(part) }
+  func removeStagedParts(of device: DeviceID) { parts[device] = nil }
 
   func append(_ entry: CommitEntry, head: Digest) {
     log.append(entry)

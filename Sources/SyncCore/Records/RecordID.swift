@@ -1,5 +1,5 @@
 /// The identity of a record: the stable ID of its object, a UUID.
-package struct RecordID: Hashable, Comparable, Sendable {
+package struct RecordID: Hashable, Comparable, Codable, Sendable {
   package let high: UInt64
   package let low: UInt64
 

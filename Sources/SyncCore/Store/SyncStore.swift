@@ -100,7 +100,7 @@ package struct PendingChange: Hashable, Sendable {
 /// A commit, or a part of one, that is sent until the hub answers.
 package struct FrozenCommit: Hashable, Sendable {
   /// Where the next part of a commit begins.
-  package enum NextPart: Hashable, Sendable {
+  package enum NextPart: Hashable, Codable, Sendable {
     /// At a change of the save ``through``.
     case changes(from: Int)
     /// At the first unsent record after one.

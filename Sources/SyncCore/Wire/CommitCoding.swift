@@ -59,6 +59,9 @@ package enum CommitCoding {
     writeOptional(commit.accepted, to: &writer, write)
     writer.writeFixed(commit.incarnation.value)
     writer.write(commit.time.value)
+    writer.write(commit.part.number)
+    writeOptional(commit.part.previous, to: &writer) { $1.write($0) }
+    writer.write(UInt64(commit.part.isLast ? 1 : 0))
   }
 
   private static func readHeader(from reader: inout WireReader) throws -> SealedCommit {
@@ -71,6 +74,9 @@ package enum CommitCoding {
     commit.accepted = try readOptional(from: &reader, readChainPoint)
     commit.incarnation = Incarnation(try reader.readFixed())
     commit.time = HybridTime(value: try reader.readUnsigned())
+    let number = try reader.readSigned()
+    let previous = try readOptional(from: &reader) { try $0.readDigest() }
+    commit.part = CommitPart(number: number, previous: previous, isLast: try readFlag(from: &reader))
     return commit
   }
 

@@ -53,15 +53,30 @@ final class PendingSaves {
   func object(of id: RecordID) -> ObjectReference? { objects[id] }
   func referrers(of id: RecordID) -> Set<RecordID> { referrers[id] ?? [] }
 
-  /// Returns saves after a number, whole, and at least one if there is one.
+  /// Returns saves after a number, whole, as many as have a maximum number of changes; if the first has more, its first changes.
   func saves(after number: Int64, maximumChangeCount: Int) -> [PendingSave] {
     var (found, count): ([PendingSave], Int) = ([], 0)
     for save in saves where save.number > number {
-      if !found.isEmpty, count + save.changes.count > maximumChangeCount { break }
+      if found.isEmpty, save.changes.count > maximumChangeCount {
+        return [
+          PendingSave(
+            number: save.number, stamp: save.stamp, changes: Array(save.changes.prefix(maximumChangeCount)), changeCount: save.changes.count
+          )
+        ]
+      }
+      if count + save.changes.count > maximumChangeCount { break }
       found.append(save)
       count += save.changes.count
     }
     return found
+  }
+
+  /// Returns changes of a save.
+  ///
+  /// - Parameter position: The number of changes to skip.
+  func changes(of number: Int64, from position: Int, maximumCount: Int) -> [PendingChange] {
+    guard let save = saves.first(where: { $0.number == number }) else { return [] }
+    return Array(save.changes.dropFirst(position).prefix(maximumCount))
   }
 
   private func rebuild() {

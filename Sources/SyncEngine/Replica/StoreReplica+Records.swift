@@ -87,7 +87,8 @@ extension StoreReplica {
   package func outbox() throws -> FrozenCommit? {
     var found: FrozenCommit?
     try transactionTables.query(SyncStatement.outbox) { row in
-      found = FrozenCommit(try CommitCoding.decode(row.bytes(1)), through: row.int64(0))
+      let next = row.isNull(1) ? nil : try JSONDecoder().decode(FrozenCommit.NextPart.self, from: Data(row.bytes(1)))
+      found = FrozenCommit(try CommitCoding.decode(row.bytes(2)), through: row.int64(0), next: next)
     }
     return found
   }
@@ -95,7 +96,8 @@ extension StoreReplica {
   package func setOutbox(_ commit: FrozenCommit?) throws {
     try transactionTables.execute(SyncStatement.removeOutbox)
     guard let commit else { return }
-    try transactionTables.execute(SyncStatement.setOutbox, .int(commit.through), .bytes(Data(CommitCoding.encode(commit.commit))))
+    let next = try commit.next.map { Slot.bytes(try JSONEncoder().encode($0)) } ?? .null
+    try transactionTables.execute(SyncStatement.setOutbox, .int(commit.through), next, .bytes(Data(CommitCoding.encode(commit.commit))))
   }
 
   // MARK: Staged records

@@ -181,6 +181,10 @@ package final class StoreReplica: SyncStore {
     try pending().saves(after: number, maximumChangeCount: maximumChangeCount)
   }
 
+  package func changes(of save: Int64, from position: Int, maximumCount: Int) throws -> [PendingChange] {
+    try pending().changes(of: save, from: position, maximumCount: maximumCount)
+  }
+
   package func pendingChanges(of id: RecordID, after number: Int64) throws -> Record? { try pending().changes(of: id) }
 
   package func restamp(_ stamps: [Int64: Stamp]) throws {

@@ -23,8 +23,8 @@ package final class SyncTables: SideTableOwner {
         "cipherdata_sync_reference", "(destination BLOB NOT NULL, source BLOB NOT NULL, PRIMARY KEY (destination, source)) WITHOUT ROWID"),
       // The stamps of pending saves, by the numbers of their transactions.
       .init("cipherdata_sync_stamp", "(number INTEGER PRIMARY KEY NOT NULL, time INTEGER NOT NULL, device INTEGER NOT NULL)"),
-      // The commit that is being sent.
-      .init("cipherdata_sync_outbox", "(id INTEGER PRIMARY KEY NOT NULL, through INTEGER NOT NULL, bytes BLOB NOT NULL)"),
+      // The commit, or the part of one, that is being sent.
+      .init("cipherdata_sync_outbox", "(id INTEGER PRIMARY KEY NOT NULL, through INTEGER NOT NULL, next BLOB, bytes BLOB NOT NULL)"),
       // Pulled records until the pull is complete, in the order of their arrival.
       .init(
         "cipherdata_sync_staged",
@@ -59,8 +59,8 @@ enum SyncStatement {
   static let setStamp = "INSERT OR REPLACE INTO cipherdata_sync_stamp VALUES (?, ?, ?)"
   static let removeStamps = "DELETE FROM cipherdata_sync_stamp WHERE number <= ?"
 
-  static let outbox = "SELECT through, bytes FROM cipherdata_sync_outbox"
-  static let setOutbox = "INSERT INTO cipherdata_sync_outbox VALUES (1, ?, ?)"
+  static let outbox = "SELECT through, next, bytes FROM cipherdata_sync_outbox"
+  static let setOutbox = "INSERT INTO cipherdata_sync_outbox VALUES (1, ?, ?, ?)"
   static let removeOutbox = "DELETE FROM cipherdata_sync_outbox"
 
   static let stage =

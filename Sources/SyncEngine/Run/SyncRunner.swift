@@ -185,7 +185,7 @@ extension SyncRunner.Round {
   fileprivate mutating func add(_ event: SyncClient.Event, of action: SyncClient.Action) {
     switch (event, action) {
     case (.pulled(.page(let page)), _): pulled += page.records.count
-    case (.pushed(_, .accepted), .push(let commit)): pushed += commit.records.count
+    case (.pushed(_, .accepted), .push(let commit)), (.pushed(_, .staged), .push(let commit)): pushed += commit.records.count
     default: break
     }
   }

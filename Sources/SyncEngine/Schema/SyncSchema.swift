@@ -26,10 +26,12 @@ package struct SyncSchema: Sendable {
     package func property(inSlot slot: Int) -> Property? { positions[slot].map { properties[$0] } }
     package func property(_ id: PropertyID) -> Property? { positionsByID[id].map { properties[$0] } }
 
-    /// Returns the to-one relationships, and whether each is required.
-    fileprivate func references(in entity: CompiledEntity) -> [PropertyID: Bool] {
+    /// Returns what the protocol knows of the entity.
+    fileprivate func syncEntity(in entity: CompiledEntity) -> SyncModel.Entity {
       let references = properties.filter { $0.kind == .reference }
-      return Dictionary(references.map { ($0.id, !entity.slots[$0.slot].isOptional) }, uniquingKeysWith: { first, _ in first })
+      return SyncModel.Entity(
+        references: Dictionary(references.map { ($0.id, !entity.slots[$0.slot].isOptional) }, uniquingKeysWith: { first, _ in first }),
+        exclusive: Set(references.filter { $0.inverseSlot != nil }.map(\.id)))
     }
   }
 
@@ -58,7 +60,7 @@ package struct SyncSchema: Sendable {
     numbers = Dictionary(zip(entities.map(\.id), entities.indices), uniquingKeysWith: { first, _ in first })
     syncModel = SyncModel(
       entities: Dictionary(
-        zip(entities, model.entities).map { entity, compiled in (entity.id, SyncModel.Entity(references: entity.references(in: compiled)))
+        zip(entities, model.entities).map { entity, compiled in (entity.id, entity.syncEntity(in: compiled))
         },
         uniquingKeysWith: { first, _ in first }))
   }

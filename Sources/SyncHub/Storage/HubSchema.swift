@@ -28,6 +28,9 @@ enum HubSchema {
       digest BLOB NOT NULL, signature BLOB NOT NULL, head BLOB NOT NULL, PRIMARY KEY (zone, sequence)) WITHOUT ROWID;
     CREATE TABLE device (
       zone INTEGER NOT NULL, device INTEGER NOT NULL, sequence INTEGER NOT NULL, PRIMARY KEY (zone, device)) WITHOUT ROWID;
+    CREATE TABLE staged_part (
+      zone INTEGER NOT NULL, device INTEGER NOT NULL, number INTEGER NOT NULL, device_sequence INTEGER NOT NULL, digest BLOB NOT NULL,
+      bytes BLOB NOT NULL, PRIMARY KEY (zone, device, number));
     CREATE TABLE record (
       id INTEGER PRIMARY KEY, zone INTEGER NOT NULL, name BLOB NOT NULL, sequence INTEGER NOT NULL, version BLOB NOT NULL,
       deleted INTEGER NOT NULL, body BLOB NOT NULL, UNIQUE (zone, name));
@@ -40,6 +43,7 @@ enum HubStatement: Int, CaseIterable {
   case table, metadata, newMetadata, newIncarnation, incarnation
   case zone, newZone, zones, zonesOfAccount, head, setHead
   case chainHead, lastCommit, newCommit, setLastCommit, commits, log, lastCommits
+  case lastPart, part, newPart, removeParts
   case version, setRecord, records, recordsWithoutCommit, recordFigures, deviceCount
   case account, accounts, newAccount, setBundle, certificates, newCertificate
   case joinRequest, joinRequests, newJoinRequest, answer, removeJoinRequest, removeExpiredRequests
@@ -79,6 +83,13 @@ enum HubStatement: Int, CaseIterable {
     case .log: "SELECT sequence, device, device_sequence, digest, signature, head FROM commit_log WHERE zone = ? ORDER BY sequence"
     case .lastCommits: "SELECT device, sequence FROM device WHERE zone = ?"
     case .deviceCount: "SELECT count(*) FROM device WHERE zone = ?"
+
+    // Parts of incomplete commits.
+    case .lastPart:
+      "SELECT device_sequence, number, digest FROM staged_part WHERE zone = ? AND device = ? ORDER BY number DESC LIMIT 1"
+    case .part: "SELECT bytes FROM staged_part WHERE zone = ? AND device = ? AND number = ?"
+    case .newPart: "INSERT INTO staged_part (zone, device, number, device_sequence, digest, bytes) VALUES (?, ?, ?, ?, ?, ?)"
+    case .removeParts: "DELETE FROM staged_part WHERE zone = ? AND device = ?"
 
     // Records.
     case .version: "SELECT version, deleted, length(body) FROM record WHERE zone = ? AND name = ?"

@@ -58,6 +58,26 @@ package final class SQLCipherHubStorage: HubStorage {
     replaced[record.name] = (record.isDeleted, record.body.count)
   }
 
+  package func stagedParts(of device: DeviceID) throws -> StagedParts? {
+    try connection.first(.lastPart, zone, device) {
+      StagedParts(deviceSequence: $0.int64(0), count: $0.int64(1) + 1, lastDigest: try $0.digest(2))
+    }
+  }
+
+  package func stagedPart(_ number: Int64, of device: DeviceID) throws -> SealedCommit? {
+    guard let bytes = try connection.first(.part, zone, device, number, read: { $0.bytes(0) }) else { return nil }
+    do { return try CommitCoding.decode(bytes) } catch {
+      throw HubError(.damaged, "A part of a commit in the hub \(connection.path) is damaged.")
+    }
+  }
+
+  package func stage(_ part: SealedCommit) throws {
+    try connection.run(
+      .newPart, zone, part.device, part.part.number, part.deviceSequence, part.digest, CommitCoding.encode(part))
+  }
+
+  package func removeStagedParts(of device: DeviceID) throws { try connection.run(.removeParts, zone, device) }
+
   package func append(_ entry: CommitEntry, head: Digest) throws {
     try connection.run(.newCommit, zone, entry.sequence, entry.device, entry.deviceSequence, entry.digest, entry.signature, head)
     try connection.run(.setLastCommit, zone, entry.device, entry.sequence)
