@@ -171,6 +171,24 @@ final class SyncPartsTests: XCTestCase {
     XCTAssertEqual(scenario.stagedPartCount, 0)
   }
 
+  func testPartsThatDoNotBelongTogetherAreRefused() throws {
+    let (scenario, folder) = try scenario()
+    let a = scenario.devices[0]
+    try a.insertNotes(7, in: folder)
+    guard case .push(let first)? = try a.handle(.save).first else { return XCTFail("no commit") }
+    guard case .push(var second)? = try a.handle(scenario.answer(.push(first))).first else { return XCTFail("no second part") }
+    // A part of the same number with other bytes.
+    var other = first
+    other.digest = second.digest
+    guard case .pushed(_, .forked) = try scenario.answer(.push(other)) else { return XCTFail("accepted") }
+    // A part after another one than the hub has.
+    second.part = CommitPart(number: 1, previous: .zero, isLast: false)
+    guard case .pushed(_, .incomplete) = try scenario.answer(.push(second)) else { return XCTFail("accepted") }
+    second.part = CommitPart(number: 2, previous: first.digest, isLast: true)
+    guard case .pushed(_, .incomplete) = try scenario.answer(.push(second)) else { return XCTFail("accepted") }
+    XCTAssertEqual(scenario.stagedPartCount, 1)
+  }
+
   func testAHubThatWasRestoredBetweenPartsGetsAllOfThem() throws {
     for restoredBefore in 1...3 {
       let (scenario, folder) = try scenario()

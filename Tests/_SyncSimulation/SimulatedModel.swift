@@ -24,14 +24,14 @@ struct SimulatedModel {
     for number in 0..<(2 + random.number(below: 3)) {
       let attributes = (0...random.number(below: 3)).map { PropertyID(UInt64(number * 100 + $0)) }
       var references: [Reference] = []
-      for index in 0..<random.number(below: 3) {
+      for index in 0..<(number == 0 ? random.number(below: 2) : 1 + random.number(below: 2)) {
         // Only earlier entities are required, so that there can be a first object.
-        let isRequired = number > 0 && random.chance(0.6)
+        let isRequired = number > 0 && random.chance(0.7)
         let destination = random.number(below: isRequired ? number : number + 1)
         references.append(
           Reference(
             property: PropertyID(UInt64(number * 100 + 50 + index)), destination: destination, isRequired: isRequired,
-            isExclusive: random.chance(0.3)))
+            isExclusive: random.chance(0.4)))
       }
       entities.append(Entity(id: EntityID(UInt64(number)), attributes: attributes, references: references))
     }

@@ -51,12 +51,15 @@ struct ObjectEditor {
     objects.filter { $0.value.entity == model.entities[entity].id }.map(\.key).sorted()
   }
 
-  /// Returns the objects that a relationship can refer to.
-  private func destinations(_ reference: SimulatedModel.Reference) -> [RecordID] {
+  /// Returns an object that a relationship can refer to.
+  private func destination(_ reference: SimulatedModel.Reference, _ random: inout SimulationRandom) -> RecordID? {
     let all = objects(of: reference.destination)
-    if !reference.isExclusive || !reference.isRequired { return all }
+    if !reference.isExclusive { return random.element(of: all) }
     let taken = Set(objects.values.compactMap { $0.values[reference.property]?.reference })
-    return all.filter { !taken.contains($0) }
+    let free = all.filter { !taken.contains($0) }
+    // Several devices often choose the same one.
+    if random.chance(0.6), let first = free.first { return first }
+    return random.element(of: reference.isRequired ? free : all)
   }
 
   /// Sets a one-to-one relationship of the object that refers to a destination to nil, as changing the inverse relationship does.
@@ -70,7 +73,7 @@ struct ObjectEditor {
     var values: [PropertyID: FieldValue] = [:]
     for attribute in entity.attributes { values[attribute] = Self.value(&random) }
     for reference in entity.references {
-      let destination = random.element(of: destinations(reference))
+      let destination = destination(reference, &random)
       if reference.isRequired, destination == nil { return }
       values[reference.property] = destination.flatMap { reference.isRequired || random.chance(0.7) ? .reference($0) : nil } ?? .null
     }
@@ -82,7 +85,7 @@ struct ObjectEditor {
     guard let id = random.element(of: objects.keys.sorted()), let object = objects[id] else { return }
     let entity = model.entity(object.entity)
     if random.chance(0.35), let reference = random.element(of: entity.references) {
-      if let destination = random.element(of: destinations(reference)), reference.isRequired || random.chance(0.8) {
+      if let destination = destination(reference, &random), reference.isRequired || random.chance(0.8) {
         release(reference, .reference(destination))
         objects[id]?.values[reference.property] = .reference(destination)
       } else if !reference.isRequired {

@@ -51,7 +51,8 @@ package final class Simulation {
   let hub: Hub
   let storage: SimulatedHub
   var devices: [SimulatedDevice] = []
-  var network: [Message] = []
+  /// The messages that were sent. Slow ones arrive when others have long been answered.
+  var network: [(message: Message, isSlow: Bool)] = []
   var hubCopies: [SimulatedHub.State] = []
   /// The time, in milliseconds since 1970.
   var time: Int64 = 1_800_000_000_000
@@ -145,7 +146,7 @@ package final class Simulation {
   private func run(_ event: SimulationEvent) throws {
     var random = SimulationRandom(event.seed)
     // Some saves of different devices have the same time.
-    time += random.chance(0.4) ? 0 : Int64(random.number(below: 2_000)) + 1
+    time += 500 * Int64(random.number(below: 4))
     let device = devices[event.device % devices.count]
     switch event.kind {
     case .save:
@@ -153,7 +154,9 @@ package final class Simulation {
       try handle(.save, on: device, &random)
     case .deliver:
       guard !network.isEmpty else { break }
-      try deliver(network.remove(at: random.number(below: network.count)), &random)
+      let index = random.number(below: network.count)
+      if network[index].isSlow, random.chance(0.9) { break }
+      try deliver(network.remove(at: index).message, &random)
     case .remoteChange: try handle(.remoteChange, on: device, &random)
     case .kill:
       switch random.number(below: 10) {
@@ -187,7 +190,7 @@ package final class Simulation {
         var count = 0
         while !network.isEmpty {
           time += 20
-          try deliver(network.removeFirst(), &random)
+          try deliver(network.removeFirst().message, &random)
           count += 1
           if count > 10_000 { throw SimulationFailure(invariant: "quiet", detail: "messages do not end") }
         }
@@ -258,13 +261,13 @@ package final class Simulation {
 
   private func send(_ message: Message, failure: Message?, _ random: inout SimulationRandom) {
     if random.chance(loss) {
-      if let failure { network.append(failure) }
+      if let failure { network.append((failure, false)) }
       return
     }
-    network.append(message)
-    if random.chance(loss) { network.append(message) }
+    network.append((message, random.chance(loss / 2)))
+    if random.chance(loss) { network.append((message, random.chance(0.2))) }
     // The sender stops waiting although the message arrives later.
-    if random.chance(loss / 2), let failure { network.append(failure) }
+    if random.chance(loss / 2), let failure { network.append((failure, false)) }
   }
 
   private func deliver(_ message: Message, _ random: inout SimulationRandom) throws {
@@ -274,6 +277,9 @@ package final class Simulation {
       send(.pullAnswer(device: device, answer), failure: .pullFailure(device: device), &random)
     case .pushRequest(let device, let commit):
       let answer = try hub.push(commit, to: storage, at: time)
+      if let parts = storage.state.parts[commit.device], Set(parts.map(\.deviceSequence)).count != 1 {
+        throw SimulationFailure(invariant: "parts of one commit", detail: "device \(device)")
+      }
       if case .accepted = answer {
         checks.noteAccepted(commit)
         if random.chance(0.2) { hubCopies.append(storage.state) }

@@ -35,6 +35,7 @@ extension SyncClient {
         stamps[save.number] = stamp
       }
       restamped.insert(change.id)
+      if model.hasExclusiveReferences { restamped.formUnion(try rivals(of: change.record(save.stamp), in: store)) }
     }
     try store.restamp(stamps)
     try updateObjects(of: restamped, in: store)

@@ -47,14 +47,10 @@ extension VisibleState {
     return latest?.id
   }
 
-  /// Returns the records whose references may depend on a change of a record's references, and marks a replaced reference on the hub.
-  func updateClaims(of id: RecordID, _ former: SyncedObject?) throws -> [RecordID] {
+  /// Returns the records that refer to the same destinations as a record, and prepares that a replaced reference is nil on the hub too.
+  func updateClaims(of id: RecordID) throws -> [RecordID] {
+    guard let state = try state(of: id) else { return [] }
     var affected: [RecordID] = []
-    for (property, value) in former?.values ?? [:] {
-      guard let destination = value.reference, let former, model.isExclusive(property, of: former.entity) else { continue }
-      affected += try store.referrers(of: destination, through: property)
-    }
-    guard let state = try state(of: id) else { return affected }
     for (claim, stamp) in state.claims(model) {
       affected += try store.referrers(of: claim.destination, through: claim.property)
       // A pending save can have made the destination free.

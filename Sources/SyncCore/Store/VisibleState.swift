@@ -32,6 +32,8 @@ package final class VisibleState {
   }
 
   /// Updates the objects of records whose states have changed, and of those that depend on them.
+  ///
+  /// Records that refer to the same destination as a former state, by a one-to-one relationship, must be among them.
   package func update(_ changed: some Sequence<RecordID>) throws {
     for id in changed {
       // Their dependents may have to be deleted on the hub too, even if their objects are hidden already.
@@ -94,7 +96,7 @@ package final class VisibleState {
     let object = try exists(id) ? resolved(try state(of: id), id) : nil
     if (former != nil) != (object != nil) { waiting += try store.referrers(of: id).filter { !evaluated.contains($0) } }
     try updateOrphan(id, exists: object != nil)
-    if model.hasExclusiveReferences { waiting += try updateClaims(of: id, former).filter { !evaluated.contains($0) } }
+    if model.hasExclusiveReferences { waiting += try updateClaims(of: id).filter { !evaluated.contains($0) } }
     if object == former { return nil }
     guard let object else {
       removed.append(id)
