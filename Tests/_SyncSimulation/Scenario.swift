@@ -122,6 +122,32 @@ package final class Scenario {
       return try client.handle(event, in: store, SyncClient.Environment(wall: wall, newDevice: scenario.newDevice()))
     }
 
+    /// Compares the records with those of the hub.
+    ///
+    /// - Parameter step: Called before each request.
+    package func verify(beforeEach step: (VerificationRequest) throws -> Void = { _ in }) throws -> Verification.Result {
+      var verification = Verification(SimulatedHashing(), SimulatedHashing(), maximumCount: 3)
+      var action = try verification.begin(in: store)
+      while true {
+        switch action {
+        case .finish(let result): return result
+        case .synchronize:
+          try synchronize()
+          action = try verification.begin(in: store)
+        case .send(let request):
+          try step(request)
+          action = try verification.receive(try scenario.hub.verify(request, in: scenario.storage), in: store)
+        }
+      }
+    }
+
+    /// Changes what the store knows of a record, as damage would.
+    package func damage(_ id: RecordID, _ change: (inout RecordEntry) -> Void) {
+      guard var entry = store.state.entries[id] else { return }
+      change(&entry)
+      store.state.entries[id] = entry
+    }
+
     /// Sends requests and receives their answers until there is nothing to do.
     ///
     /// - Parameter step: Called before each request.
@@ -163,6 +189,14 @@ package final class Scenario {
     case .pull(let request): return .pulled(try hub.pull(request, from: storage, at: time))
     case .push(let commit): return .pushed(commit.digest, try hub.push(commit, to: storage, at: time))
     }
+  }
+
+  /// Changes a record on the hub, or removes it, as damage would.
+  package func damage(_ id: RecordID, _ change: (inout StoredRecord) -> Void = { _ in }, isRemoved: Bool = false) {
+    let name = SimulatedHashing().name(of: id)
+    guard var record = storage.state.records[name] else { return }
+    change(&record)
+    storage.state.records[name] = isRemoved ? nil : record
   }
 
   /// Returns a backup of the hub, to be restored later.

@@ -24,6 +24,11 @@ final class SimulatedHub: HubStorage {
   func lastCommit(of device: DeviceID) -> CommitEntry? { state.devices[device] }
   func version(of name: RecordName) -> Digest? { state.records[name]?.version }
 
+  func versions(in names: ClosedRange<RecordName>, maximumCount: Int) -> [RecordVersion] {
+    let records = state.records.values.filter { names.contains($0.name) }.sorted { $0.name < $1.name }
+    return records.prefix(maximumCount).map { RecordVersion($0.name, $0.version) }
+  }
+
   func setRecord(_ record: StoredRecord) {
     if let former = state.records.updateValue(record, forKey: record.name) {
       let position = PagePosition(sequence: former.sequence, name: former.name)

@@ -128,6 +128,19 @@ package final class Simulation {
     }
     try becomeQuiet()
     try checks.checkEnd(self)
+    for device in devices { try verify(device) }
+  }
+
+  /// Compares the versions of all records with those of the hub.
+  private func verify(_ device: SimulatedDevice) throws {
+    var verification = Verification(hashing, hashing, maximumCount: 50)
+    var action = try verification.begin(in: device.store)
+    while case .send(let request) = action {
+      action = try verification.receive(try hub.verify(request, in: storage), in: device.store)
+    }
+    if action != .finish(Verification.Result()) {
+      throw SimulationFailure(invariant: "versions equal those of the hub", detail: "device \(device.number): \(action)")
+    }
   }
 
   /// A digest of all objects and of the hub.

@@ -125,6 +125,8 @@ package struct SealedCommit: Hashable, Sendable {
 /// Seals commits and opens records, with the keys of a zone.
 package protocol CommitSealing: Sendable {
   func seal(_ commit: Commit) throws -> SealedCommit
+  /// Returns the name of a record on the hub.
+  func name(of id: RecordID) throws -> RecordName
   /// Opens a record.
   ///
   /// - Throws: If it was not sealed with the zone's keys or was changed.

@@ -7,6 +7,7 @@ package struct Digest: Hashable, Comparable, Sendable {
   package var allWords: [UInt64] { [words.0, words.1, words.2, words.3] }
 
   package static let zero = Digest(0, 0, 0, 0)
+  package static let max = Digest(.max, .max, .max, .max)
 
   package static func == (one: Digest, other: Digest) -> Bool { one.words == other.words }
   package static func < (one: Digest, other: Digest) -> Bool { one.words < other.words }
@@ -32,6 +33,16 @@ extension Digest: Codable {
 package struct RecordName: Hashable, Comparable, Codable, Sendable {
   package let digest: Digest
   package init(_ digest: Digest) { self.digest = digest }
+
+  /// The next possible name; nil for the last one.
+  package var next: RecordName? {
+    var words = digest.allWords
+    for index in words.indices.reversed() {
+      words[index] &+= 1
+      if words[index] != 0 { return RecordName(Digest(words[0], words[1], words[2], words[3])) }
+    }
+    return nil
+  }
   package static func < (one: RecordName, other: RecordName) -> Bool { one.digest < other.digest }
 }
 

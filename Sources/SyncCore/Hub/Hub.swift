@@ -2,7 +2,7 @@
 ///
 /// It cannot read the records.
 package struct Hub {
-  private let hashing: any CommitHashing
+  let hashing: any CommitHashing
   private let limits: Limits
 
   /// Limits of pages, in addition to the number of records that a device requests.

@@ -12,6 +12,8 @@ package protocol HubStorage: AnyObject {
   /// Returns the last commit of a device.
   func lastCommit(of device: DeviceID) throws -> CommitEntry?
   func version(of name: RecordName) throws -> Digest?
+  /// Returns the versions of records, also of deleted ones, in the order of their names.
+  func versions(in names: ClosedRange<RecordName>, maximumCount: Int) throws -> [RecordVersion]
   func setRecord(_ record: StoredRecord) throws
   /// Returns which parts of an incomplete commit of a device are staged.
   func stagedParts(of device: DeviceID) throws -> StagedParts?
