@@ -35,7 +35,7 @@ final class RandomMirror {
     }
     (self.stores, self.random) = (stores, random)
     requests = Array(repeating: [], count: stores.count)
-    for number in stores.indices { restart(number) }
+    for number in stores.indices { try restart(number) }
   }
 
   private func chance(_ denominator: Int) -> Bool { Int.random(in: 0..<denominator, using: &random) == 0 }
@@ -64,11 +64,11 @@ final class RandomMirror {
     case 7..<9: try handle(.remoteChange, number, "remote change")
     case 9..<10: try handle(.save, number, "save noticed")
     case 10..<18: try answer(number)
-    case 18: restart(number)
+    case 18: try restart(number)
     default:
       steps.append("\(number) synchronizes")
       requests[number] = []
-      restart(number)
+      try restart(number)
       try stores[number].synchronize { try self.checks.check(self.stores[number], number) }
     }
   }
@@ -92,13 +92,13 @@ final class RandomMirror {
     }
   }
 
-  private func restart(_ number: Int) {
+  private func restart(_ number: Int) throws {
     steps.append("\(number) restarts")
     requests[number] = []
     stores[number].limits.changesInCommit = Int.random(in: 1...12, using: &random)
     stores[number].limits.recordsInPage = Int.random(in: 1...12, using: &random)
     stores[number].limits.recordsInPortion = Int.random(in: 1...6, using: &random)
-    stores[number].restart()
+    try stores[number].reopenReplica()
   }
 
   private func becomeQuiet() throws {
@@ -126,7 +126,15 @@ final class RandomMirror {
       try edit(open, number)
     case 6..<7:
       steps.append("\(number) saves in a context that merges")
-      try edit(in: stores[number].context, number)
+      let context = stores[number].context
+      context.undoManager = ContextUndoManager()
+      defer { context.undoManager = nil }
+      try edit(in: context, number)
+      // Only the first store assigns covers, also when it undoes a deletion.
+      if number > 0 || chance(2) { return }
+      steps.append("\(number) undoes that")
+      try context.undo()
+      try context.save()
     case 7..<8:
       steps.append("\(number) saves several times in a transaction")
       try open.persistentStore.performTransaction {

@@ -16,10 +16,14 @@ import _TestSupport
 enum MirrorModel {
   static let model: CompiledModel = {
     let model = ManagedObjectModel {
-      Entity("Item", abstract: true) { Attribute("title", .string) }
+      Entity("Item", abstract: true) {
+        Attribute("title", .string)
+        Attribute("folded", .string).derived("canonical:(title)")
+      }
       Entity("Folder", parent: "Item") {
         Attribute("size", .integer64).initially(7)
         Attribute("made", .date)
+        Attribute("noteCount", .integer64).derived("notes.@count")
         Relationship("parent", to: "Folder", inverse: "children")
         Relationship("children", toMany: "Folder", inverse: "parent").onDelete(.cascade)
         Relationship("notes", toMany: "Note", inverse: "folder").onDelete(.cascade)
@@ -49,7 +53,7 @@ final class SyncedStore {
   let url: URL
   let key = StoreKey.databaseKey(SecretBytes([UInt8](repeating: 7, count: 32)))
   let open: OpenStore
-  let replica: StoreReplica
+  private(set) var replica: StoreReplica
   let scenario: Scenario
   let context: ManagedObjectContext
   /// The limits of the client from the next restart on.
@@ -77,13 +81,21 @@ final class SyncedStore {
     }
   }
 
+  /// Begins with a new client and a new replica, which reads all pending saves again.
+  func reopenReplica() throws {
+    replica = try StoreReplica(open.persistentStore, of: open.coordinator)
+    restart()
+  }
+
   /// Begins with a new client, as after a restart of the process.
   func restart() { client = SyncClient(replica.schema.syncModel, SimulatedHashing(), SimulatedHashing(), limits: limits) }
 
-  func handle(_ event: SyncClient.Event) throws -> [SyncClient.Action] {
+  func handle(_ event: SyncClient.Event) throws -> [SyncClient.Action] { try handle(event, in: replica) }
+
+  func handle(_ event: SyncClient.Event, in store: some SyncStore) throws -> [SyncClient.Action] {
     let environment = SyncClient.Environment(
       wall: Int64(Date().timeIntervalSince1970 * 1_000), newDevice: DeviceID(.random(in: 100 ... .max)))
-    return try client.handle(event, in: replica, environment)
+    return try client.handle(event, in: store, environment)
   }
 
   /// Pulls and pushes until there is nothing to do.

@@ -9,8 +9,15 @@ struct HistoryChangeReader {
   let history: any HistoryStore & IdentityStore
   let schema: SyncSchema
 
-  /// The change of an object, with its record.
-  typealias Change = (change: PendingChange, object: ObjectReference)
+  /// The change of an object in a transaction.
+  struct Change {
+    var change: PendingChange
+    let object: ObjectReference
+    /// Whether the object did not exist before.
+    let isInsertion: Bool
+    /// Whether the object has another record now.
+    let isFormer: Bool
+  }
 
   /// The kinds of transactions that are sent: all but those of synchronization itself.
   private static let kinds = Set(HistoryKind.allCases).subtracting([.sync, .begin])
@@ -20,9 +27,13 @@ struct HistoryChangeReader {
 
   /// Calls `body` with each transaction after a number that changed records.
   ///
-  /// - Parameter body: Receives the number of the transaction, the time at which it was made, in milliseconds since 1970, and its changes: one
-  ///   for each object.
-  func read(after number: Int64, _ body: (_ number: Int64, _ wall: Int64, _ changes: [Change]) throws -> Void) throws {
+  /// - Parameters:
+  ///   - former: The records that objects had in earlier transactions.
+  ///   - body: Receives the number of the transaction, the time at which it was made, in milliseconds since 1970, and its changes: one for
+  ///     each object.
+  func read(
+    after number: Int64, _ former: FormerRecords, _ body: (_ number: Int64, _ wall: Int64, _ changes: [Change]) throws -> Void
+  ) throws {
     guard let ids = try history.historyIDs() else { throw SyncError(.historyMissing, path: store.url?.path) }
     var query = HistoryQuery()
     query.after = number
@@ -30,7 +41,7 @@ struct HistoryChangeReader {
     var reader = HistoryReader(history, identifier: store.identifier, space: store.space, ids: ids, query)
     var collected = TransactionChanges()
     while let fragment = try reader.next() {
-      try collect(fragment.changes, into: &collected)
+      try collect(fragment.changes, former.records(in: fragment.transaction.transactionNumber), into: &collected)
       guard fragment.isLast else { continue }
       let changes = collected.finish()
       if changes.isEmpty { continue }
@@ -38,8 +49,10 @@ struct HistoryChangeReader {
     }
   }
 
-  private func collect(_ changes: [PersistentHistoryChange], into collected: inout TransactionChanges) throws {
-    var identities = RecordIdentities(history)
+  private func collect(
+    _ changes: [PersistentHistoryChange], _ former: [ObjectReference: RecordID], into collected: inout TransactionChanges
+  ) throws {
+    var identities = RecordIdentities(history, known: former)
     for change in changes {
       identities.add(change.changedObjectID.reference)
       for value in (change.newValues?.values ?? [:]).values { if case .object(let id?) = value { identities.add(id.reference) } }
@@ -49,13 +62,15 @@ struct HistoryChangeReader {
       let object = change.changedObjectID.reference
       let entity = schema.entities[object.entity]
       let id = try identities.record(of: object)
-      switch change.changeType {
-      case .delete: collected.add(id, object, PendingChange(id, entity: entity.id, nil))
-      case .insert, .update:
-        let values = try values(change, entity, schema.model.entities[object.entity], identities)
-        if values.isEmpty, change.changeType == .update { continue }
-        collected.add(id, object, PendingChange(id, entity: entity.id, values))
+      var values: [PropertyID: FieldValue]?
+      if change.changeType != .delete {
+        values = try self.values(change, entity, schema.model.entities[object.entity], identities)
+        if values?.isEmpty ?? true, change.changeType == .update { continue }
       }
+      collected.add(
+        Change(
+          change: PendingChange(id, entity: entity.id, values), object: object, isInsertion: change.changeType == .insert,
+          isFormer: former[object] != nil))
     }
   }
 
@@ -82,14 +97,15 @@ private struct TransactionChanges {
   private var changes: [HistoryChangeReader.Change] = []
   private var positions: [RecordID: Int] = [:]
 
-  mutating func add(_ id: RecordID, _ object: ObjectReference, _ change: PendingChange) {
+  mutating func add(_ change: HistoryChangeReader.Change) {
+    let id = change.change.id
     guard let position = positions[id] else {
       positions[id] = changes.count
-      return changes.append((change, object))
+      return changes.append(change)
     }
     // The parts of a transaction: the later values replace the earlier ones.
     let earlier = changes[position].change
-    let values = change.values.map { (earlier.values ?? [:]).merging($0) { _, later in later } }
+    let values = change.change.values.map { (earlier.values ?? [:]).merging($0) { _, later in later } }
     changes[position].change = PendingChange(id, entity: earlier.entity, values)
   }
 

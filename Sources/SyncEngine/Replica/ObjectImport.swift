@@ -51,7 +51,7 @@ struct ObjectImport {
         }
         guard let slot else { continue }
         let former = try rows.set(slot, property, of: own)
-        if property.inverseSlot != nil, !former.isIdentical(to: slot) { inverses.move(own, property, from: former, to: slot) }
+        if property.inverseSlot != nil, former != slot { inverses.move(own, property, from: former, to: slot) }
       }
     }
     for object in deleted { try inverses.remove(object, rows.row(object), replica.schema) }
@@ -160,7 +160,7 @@ private struct EditedRows {
     var former = Slot.null
     if let row = rows[object] {
       former = row.isNull(property.slot) ? .null : try row.slot(property.slot, kind: property.kind)
-      if former.isIdentical(to: value) { return former }
+      if former == value { return former }
     }
     edits[object, default: [:]][property.slot] = value
     return former
@@ -200,13 +200,5 @@ private struct EditedRows {
       deletion.previousRow = row
       request.deleted.append(deletion)
     }
-  }
-}
-
-extension Slot {
-  /// Returns whether two values are equal bit by bit: 0 and -0 are not.
-  fileprivate func isIdentical(to other: Slot) -> Bool {
-    if case (.real(let one), .real(let other)) = (self, other) { return one.bitPattern == other.bitPattern }
-    return self == other
   }
 }

@@ -24,17 +24,26 @@ final class PendingSaves {
   /// Reads the transactions after the last one that was read.
   ///
   /// - Parameters:
+  ///   - former: The records that objects had in earlier transactions.
   ///   - newest: The newest transaction.
-  ///   - stamp: Returns the stamp of a save that was made at a time, in milliseconds since 1970.
-  func read(_ reader: HistoryChangeReader, through newest: Int64, stamp: (_ number: Int64, _ wall: Int64) throws -> Stamp) throws {
-    try reader.read(after: scanned) { number, wall, changes in
-      let save = PendingSave(number: number, stamp: try stamp(number, wall), changes: changes.map(\.change))
-      for change in changes { objects[change.change.id] = change.object }
+  ///   - prepare: Returns the stamp of a save that was made at a time, in milliseconds since 1970. It may change the records of its objects.
+  func read(
+    _ reader: HistoryChangeReader, _ former: FormerRecords, through newest: Int64,
+    prepare: (_ number: Int64, _ wall: Int64, _ changes: inout [HistoryChangeReader.Change]) throws -> Stamp
+  ) throws {
+    try reader.read(after: scanned, former) { number, wall, changes in
+      var changes = changes
+      let stamp = try prepare(number, wall, &changes)
+      let save = PendingSave(number: number, stamp: stamp, changes: changes.map(\.change))
+      for change in changes where !change.isFormer { objects[change.change.id] = change.object }
       saves.append(save)
       add(save)
     }
     scanned = newest
   }
+
+  /// Records that a record has no object anymore, because that has another record now.
+  func removeObject(of id: RecordID) { objects[id] = nil }
 
   /// Removes the saves up to a number.
   func settle(through number: Int64) {

@@ -7,9 +7,10 @@ package import SyncCore
 struct RecordIdentities {
   private let store: any IdentityStore
   private var wanted: Set<ObjectReference> = []
-  private var known: [ObjectReference: RecordID] = [:]
+  private var known: [ObjectReference: RecordID]
 
-  init(_ store: any IdentityStore) { self.store = store }
+  /// - Parameter known: Records of objects that are not looked up.
+  init(_ store: any IdentityStore, known: [ObjectReference: RecordID] = [:]) { (self.store, self.known) = (store, known) }
 
   /// Adds an object to the next lookup.
   mutating func add(_ object: ObjectReference) { if known[object] == nil, !object.isNull { wanted.insert(object) } }

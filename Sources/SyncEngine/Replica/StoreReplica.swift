@@ -128,6 +128,7 @@ package final class StoreReplica: SyncStore {
     var state = try knownState()
     if zone.settledThrough > state.zone.settledThrough {
       try transactionTables.execute(SyncStatement.removeStamps, .int(zone.settledThrough))
+      try transactionTables.execute(SyncStatement.removeFormerRecords, .int(zone.settledThrough))
       pendingSaves?.settle(through: zone.settledThrough)
     }
     state.zone = zone
@@ -164,8 +165,9 @@ package final class StoreReplica: SyncStore {
         stamps[row.int64(0)] = Stamp(HybridTime(value: UInt64(bitPattern: row.int64(1))), DeviceID(UInt64(bitPattern: row.int64(2))))
       }
       var clock = state.zone.clock
-      try pending.read(reader, through: newest) { number, made in
+      try pending.read(reader, formerRecords(), through: newest) { number, made, changes in
         if let known = stamps[number] { return known }
+        try renewRecords(&changes, in: number, pending)
         let stamp = Stamp(clock.stamp(at: min(made, now)), state.zone.device)
         try setStamp(stamp, of: number)
         return stamp

@@ -23,6 +23,10 @@ package final class SyncTables: SideTableOwner {
         "cipherdata_sync_reference", "(destination BLOB NOT NULL, source BLOB NOT NULL, PRIMARY KEY (destination, source)) WITHOUT ROWID"),
       // The stamps of pending saves, by the numbers of their transactions.
       .init("cipherdata_sync_stamp", "(number INTEGER PRIMARY KEY NOT NULL, time INTEGER NOT NULL, device INTEGER NOT NULL)"),
+      // The records that objects had in the transactions before one that inserted them again.
+      .init(
+        "cipherdata_sync_former",
+        "(id BLOB PRIMARY KEY NOT NULL, entity INTEGER NOT NULL, key INTEGER NOT NULL, number INTEGER NOT NULL) WITHOUT ROWID"),
       // The commit, or the part of one, that is being sent.
       .init("cipherdata_sync_outbox", "(id INTEGER PRIMARY KEY NOT NULL, through INTEGER NOT NULL, next BLOB, bytes BLOB NOT NULL)"),
       // Pulled records until the pull is complete, in the order of their arrival.
@@ -58,6 +62,10 @@ enum SyncStatement {
   static let stamps = "SELECT number, time, device FROM cipherdata_sync_stamp WHERE number > ? ORDER BY number"
   static let setStamp = "INSERT OR REPLACE INTO cipherdata_sync_stamp VALUES (?, ?, ?)"
   static let removeStamps = "DELETE FROM cipherdata_sync_stamp WHERE number <= ?"
+
+  static let formerRecords = "SELECT id, entity, key, number FROM cipherdata_sync_former ORDER BY number"
+  static let addFormerRecord = "INSERT OR REPLACE INTO cipherdata_sync_former VALUES (?, ?, ?, ?)"
+  static let removeFormerRecords = "DELETE FROM cipherdata_sync_former WHERE number <= ?"
 
   static let outbox = "SELECT through, next, bytes FROM cipherdata_sync_outbox"
   static let setOutbox = "INSERT INTO cipherdata_sync_outbox VALUES (1, ?, ?, ?)"

@@ -1,0 +1,63 @@
+import Foundation
+import ObjectModel
+import ObjectStore
+import SQLCipherStore
+import SyncCore
+
+/// The records that objects had before they were inserted again.
+///
+/// Deletions are final: what an application inserts again after it deleted it, such as by undoing the deletion, gets a new record. Transactions
+/// from before that change the former record.
+struct FormerRecords {
+  private var records: [(object: ObjectReference, before: Int64, id: RecordID)] = []
+
+  /// Adds the record that an object had in the transactions before one. Must be called in the order of the transactions.
+  mutating func add(_ id: RecordID, of object: ObjectReference, before number: Int64) { records.append((object, number, id)) }
+
+  /// Returns the former records of objects in a transaction.
+  func records(in number: Int64) -> [ObjectReference: RecordID] {
+    if records.isEmpty { return [:] }
+    return Dictionary(records.lazy.filter { number < $0.before }.map { ($0.object, $0.id) }) { first, _ in first }
+  }
+}
+
+extension StoreReplica {
+  /// Returns the former records of objects in the pending saves.
+  func formerRecords() throws -> FormerRecords {
+    var former = FormerRecords()
+    try transactionTables.query(SyncStatement.formerRecords) { row in
+      guard let entity = schema.number(of: EntityID(UInt64(bitPattern: row.int64(1)))) else { return }
+      former.add(RecordID(bytes: row.bytes(0)), of: ObjectReference(entity: entity, key: row.int64(2)), before: row.int64(3))
+    }
+    return former
+  }
+
+  /// Gives new records to objects that a save has inserted although their records are deleted.
+  func renewRecords(_ changes: inout [HistoryChangeReader.Change], in number: Int64, _ pending: PendingSaves) throws {
+    var renewed: [RecordID: RecordID] = [:]
+    for change in changes where change.isInsertion && change.change.values != nil {
+      let id = change.change.id
+      guard var row = try row(of: id) ?? pending.changes(of: id).map({ _ in RecordCache.Row(entry: RecordEntry()) }) else { continue }
+      let state = (row.entry.base?.record).joined(with: row.entry.held).joined(with: pending.changes(of: id))
+      // An orphan is about to be deleted.
+      guard row.entry.isOrphan || state?.isDeleted ?? false else { continue }
+      let new = UUID()
+      renewed[id] = RecordID(new)
+      try history.setStableIDs([(change.object, new)])
+      let entity = Int64(bitPattern: schema.entities[change.object.entity].id.value)
+      try transactionTables.execute(
+        SyncStatement.addFormerRecord, .bytes(Data(id.bytes)), .int(entity), .int(change.object.key), .int(number))
+      pending.removeObject(of: id)
+      if row.object != nil {
+        row.object = nil
+        try setRow(row, of: id)
+      }
+    }
+    if renewed.isEmpty { return }
+    for index in changes.indices {
+      let change = changes[index].change
+      let values = change.values?.mapValues { value in value.reference.flatMap { renewed[$0] }.map(FieldValue.reference) ?? value }
+      changes[index].change = PendingChange(renewed[change.id] ?? change.id, entity: change.entity, values)
+    }
+  }
+}
