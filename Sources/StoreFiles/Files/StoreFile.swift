@@ -265,6 +265,9 @@ package enum StoreFile {
     return folder(of: storePath) + "/." + name + "_SUPPORT"
   }
 
+  /// Returns the path of the file whose lock shows which process synchronizes a store.
+  package static func synchronizationLockPath(for storePath: String) -> String { storePath + "-sync" }
+
   /// Returns the temporary path of a database during its creation.
   static func creationPath(for path: String) -> String { folder(of: path) + "/." + name(of: path) + ".new" }
 

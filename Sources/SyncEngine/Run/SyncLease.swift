@@ -27,7 +27,7 @@ package final class SyncLease: Sendable {
   /// - Returns: Nil if another process, or another user of this process, has it.
   /// - Throws: ``SyncError`` if the file cannot be created.
   package static func take(for storePath: String) throws -> SyncLease? {
-    let path = StoreFile.place(of: storePath) + "-sync"
+    let path = StoreFile.synchronizationLockPath(for: StoreFile.place(of: storePath))
     let descriptor = open(path, O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard descriptor >= 0 else { throw SyncError(.leaseUnavailable(errno), path: path) }
     if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { return SyncLease(descriptor: descriptor) }
