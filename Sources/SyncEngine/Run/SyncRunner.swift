@@ -13,7 +13,7 @@ package actor SyncRunner {
 
   /// What one round of synchronization has done.
   package struct Round: Hashable, Sendable {
-    /// The number of records that were pulled, and of those that the hub has accepted.
+    /// The number of records of other devices that were pulled, and of those that the hub has accepted.
     package var pulled = 0
     package var pushed = 0
     /// The number of objects that were there before and have been added to the zone.
@@ -136,6 +136,8 @@ package actor SyncRunner {
     _ first: [SyncClient.Action], _ round: inout Round, _ progress: (@Sendable (Round) -> Void)?
   ) async throws {
     let (hub, zone) = (hub, zone)
+    // The device's own commits that were pulled.
+    var own: Set<Int64> = []
     try await withThrowingTaskGroup(of: Answer.self) { group in
       func start(_ actions: [SyncClient.Action]) {
         for action in actions { group.addTask { (action, try await Self.answer(action, hub, zone)) } }
@@ -145,7 +147,11 @@ package actor SyncRunner {
       while let (action, event) = try await group.next() {
         try Task.checkCancellation()
         try await verify(event)
-        round.add(event, of: action)
+        if case .pulled(.page(let page)) = event, !page.commits.isEmpty {
+          let device = try replica.transaction { try replica.zone().device }
+          own.formUnion(page.commits.lazy.filter { $0.device == device }.map(\.sequence))
+        }
+        round.add(event, of: action, own)
         start(try handle(event))
         progress?(round)
       }
@@ -182,9 +188,9 @@ package actor SyncRunner {
 }
 
 extension SyncRunner.Round {
-  fileprivate mutating func add(_ event: SyncClient.Event, of action: SyncClient.Action) {
+  fileprivate mutating func add(_ event: SyncClient.Event, of action: SyncClient.Action, _ own: Set<Int64>) {
     switch (event, action) {
-    case (.pulled(.page(let page)), _): pulled += page.records.count
+    case (.pulled(.page(let page)), _): pulled += page.records.count { !own.contains($0.sequence) }
     case (.pushed(_, .accepted), .push(let commit)), (.pushed(_, .staged), .push(let commit)): pushed += commit.records.count
     default: break
     }
