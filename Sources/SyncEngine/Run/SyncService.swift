@@ -52,7 +52,8 @@ package final class SyncService: Sendable {
   /// Continues to synchronize a store.
   ///
   /// - Parameter hubPath: The new path of the hub's file, if it was moved.
-  /// - Throws: ``SyncError`` with `notSynchronized` if the store was never set up, or `busy` if another process synchronizes it.
+  /// - Throws: ``SyncError`` with `notSynchronized` if the store was never set up, or `busy` if another process synchronizes it. An error of
+  ///   the hub if the new path is not that of a hub with the account: the store then keeps the former path.
   package static func resume(
     _ store: PersistentStore, of coordinator: PersistentStoreCoordinator, hubPath: String? = nil
   ) async throws -> SyncService {
@@ -61,6 +62,10 @@ package final class SyncService: Sendable {
       var account = try replica.transaction { try replica.accountState() }
       let lease = try takeLease(of: store)
       if let hubPath, hubPath != account.hubPath {
+        let moved = EmbeddedHub(path: hubPath, hashing: ZoneHashing.shared)
+        _ = try await moved.identity()
+        // A first device that has not reached the hub yet creates the account there.
+        if account.firstCertificate == nil { _ = try await moved.account(account.accountKeys.id.hubID) }
         account.hubPath = hubPath
         try replica.transaction { try replica.setAccountState(account) }
       }
