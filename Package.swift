@@ -263,10 +263,12 @@ let package = Package(
       "CipherDataToolKit",
       [
         "CipherData", "CoreDataImport", "AccessorSymbols", "ModelCodeGeneration", "ObjectModel", "ObjectQuery", "ObjectStore",
-        "ObjectContext", "SQLCipherStore", "StoreFiles", "CLibedit", argumentParser,
+        "ObjectContext", "SQLCipherStore", "StoreFiles", "SyncCrypto", "SyncEngine", "SyncHub", "CLibedit", argumentParser,
       ]),
     .executableTarget(name: "CipherDataTool", dependencies: ["CipherDataToolKit", argumentParser], swiftSettings: strict),
-    tests("CipherDataToolTests", ["CipherDataToolKit", "CipherDataTool", "_CoreDataFixture", "_TestSupport"]),
+    tests(
+      "CipherDataToolTests",
+      ["CipherDataToolKit", "CipherDataTool", "SyncCore", "SyncCrypto", "SyncEngine", "SyncHub", "_CoreDataFixture", "_TestSupport"]),
 
     // Rules for the sources: imports, sizes, the public API, the tables of the documentation.
     .testTarget(name: "ArchitectureTests", exclude: ["UnsafeUses.txt"], swiftSettings: strict),

@@ -72,7 +72,7 @@ struct CipherDataCommand: AsyncParsableCommand {
     subcommands: [
       CreateCommand.self, ImportCommand.self, FetchCommand.self, UpdateCommand.self, DeleteCommand.self, ShellCommand.self,
       HistoryCommand.self, WatchCommand.self, FollowCommand.self, InfoCommand.self, ReportCommand.self, DoctorCommand.self, KeyCommand.self,
-      StableIDsCommand.self, VerifyCommand.self,
+      StableIDsCommand.self, VerifyCommand.self, SyncCommand.self,
       BackupCommand.self, CompactCommand.self, StatisticsCommand.self, ReplaceCommand.self, DestroyCommand.self, MigrateCommand.self,
       ExportCommand.self, EncryptCommand.self, DecryptCommand.self, ModelCommand.self, GenerateCommand.self, PortSourcesCommand.self,
       DemoCommand.self,

@@ -18,6 +18,7 @@
 //   Report       a store as an HTML page
 //   History      the history as a table or lines
 //   Follow       live results
+//   Sync         synchronization with other devices
 //   Shell        the interactive shell
 //   Demo         the demonstration
 //   Manual       the manual page

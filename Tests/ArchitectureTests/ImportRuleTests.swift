@@ -15,6 +15,12 @@ final class ImportRuleTests: XCTestCase {
     "ObjectContext": ["ObjectModel", "ObjectQuery", "ObjectStore", "OrderedCollections"],
     "CipherDataDocuments": ["ObjectModel", "ObjectStore", "ObjectContext"],
     "SyncCore": [],
+    "SyncCrypto": ["CLibcrypto", "StoreKeys", "SyncCore"],
+    "SyncHub": ["SQLCipherConnection", "StoreFiles", "StoreKeys", "SyncCore"],
+    "SyncEngine": [
+      "ObjectContext", "ObjectModel", "ObjectQuery", "ObjectStore", "SQLCipherStore", "StoreFiles", "StoreKeys", "SyncCore", "SyncCrypto",
+      "SyncHub",
+    ],
     "CoreDataImport": ["ObjectModel", "ObjectStore", "ObjectContext", "SQLCipherStore", "SQLCipherConnection", "StoreKeys", "StoreFiles"],
     "AccessorSymbols": ["ObjectModel"],
     "ModelCodeGeneration": ["ObjectModel"],
@@ -26,7 +32,7 @@ final class ImportRuleTests: XCTestCase {
     "UnifiedLogging": ["Logging"],
     "CipherDataToolKit": [
       "AccessorSymbols", "CipherData", "CoreDataImport", "ModelCodeGeneration", "ObjectModel", "ObjectQuery", "ObjectStore",
-      "ObjectContext", "SQLCipherStore", "StoreFiles", "ArgumentParser", "CLibedit",
+      "ObjectContext", "SQLCipherStore", "StoreFiles", "SyncCrypto", "SyncEngine", "SyncHub", "ArgumentParser", "CLibedit",
     ],
     "CipherDataTool": ["CipherDataToolKit", "ArgumentParser"],
     "CipherDataMacros": ["SwiftCompilerPlugin", "SwiftDiagnostics", "SwiftSyntax", "SwiftSyntaxBuilder", "SwiftSyntaxMacros"],

@@ -7,6 +7,9 @@ import ObjectStore
 import CipherData
 import CoreDataImport
 import SQLCipherStore
+import SyncCrypto
+import SyncEngine
+import SyncHub
 
 /// The exit status and the error message with which the tool ends.
 package struct ExitReport: Sendable, Hashable {
@@ -38,6 +41,9 @@ package struct ExitReport: Sendable, Hashable {
     case let error as ResultsError: (.usage, error.description(words(for:)))
     case let error as KeyValueError: (.usage, error.description)
     case let error as ModelFileError: (status(of: error), error.description)
+    case let error as SyncError: (error.exitStatus, error.toolMessage)
+    case let error as HubError: (error.exitStatus, error.description)
+    case let error as SyncCryptoError: (error.exitStatus, error.description)
     case is CancellationError: (.interrupted, "Interrupted.")
     case is CoreDataImportError, is ModelValidationError, is BatchError, is ObjectContext.ValidationError:
       (.badData, ErrorCause.text(error, words(for:)))

@@ -1,7 +1,8 @@
 import Foundation
 package import CipherData
 
-/// A passphrase from a file, the environment, or a prompt without echo, but never from an argument. The bytes read are wiped.
+/// A passphrase or another secret from a file, the environment, or a prompt without echo, but never from an argument. The bytes read are
+/// wiped.
 package struct PassphraseSource: Sendable {
   /// The file given on the command line, if any.
   package var file: String?
@@ -11,6 +12,10 @@ package struct PassphraseSource: Sendable {
   package var prompt: String
   /// Whether the prompt asks twice, as for a new passphrase.
   package var confirms: Bool
+  /// What messages call the secret.
+  var noun = "passphrase"
+  /// The option that names the file.
+  var option = "--passphrase-file"
 
   /// The maximum length of a passphrase in bytes.
   static let longest = 4096
@@ -26,28 +31,28 @@ package struct PassphraseSource: Sendable {
   ///
   /// - Throws: ``ToolError`` with ``ExitStatus/noKey`` if there is no passphrase, ``ExitStatus/noInput`` if the file cannot be read.
   package func read() throws -> SecretBytes {
-    if let file { return try Self.normalized(try Self.read(file: file)) }
+    if let file { return try Self.normalized(try read(file: file)) }
     if let secret = Self.takeVariable(variable) {
       guard secret.count > 0 else { throw ToolError(.noKey, "The variable \(variable) is empty.") }
       return try Self.normalized(secret)
     }
-    let typed = try Self.prompt(prompt, variable: variable)
+    let typed = try ask(prompt)
     if confirms {
-      let again = try Self.prompt("Once more: ", variable: variable)
-      guard typed == again else { throw ToolError(.noKey, "The passphrases differ.") }
+      let again = try ask("Once more: ")
+      guard typed == again else { throw ToolError(.noKey, "The \(noun)s differ.") }
     }
     return try Self.normalized(typed)
   }
 
   /// Reads the first line of a file.
-  static func read(file: String) throws -> SecretBytes {
+  private func read(file: String) throws -> SecretBytes {
     let descriptor = open(file, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else {
-      throw ToolError(.noInput, "Cannot read the passphrase file \(file): \(String(cString: strerror(errno))).")
+      throw ToolError(.noInput, "Cannot read the \(noun) file \(file): \(String(cString: strerror(errno))).")
     }
     defer { close(descriptor) }
     guard let secret = try readLine(descriptor) else {
-      throw ToolError(.noKey, "The passphrase file \(file) is empty.")
+      throw ToolError(.noKey, "The \(noun) file \(file) is empty.")
     }
     return secret
   }
@@ -66,15 +71,15 @@ package struct PassphraseSource: Sendable {
   }
 
   /// Prompts on the terminal, without echo.
-  private static func prompt(_ text: String, variable: String) throws -> SecretBytes {
+  private func ask(_ text: String) throws -> SecretBytes {
     let descriptor = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
     guard descriptor >= 0 else {
-      throw ToolError(.noKey, "No passphrase: give --passphrase-file, set \(variable), or run on a terminal.")
+      throw ToolError(.noKey, "No \(noun): give \(option), set \(variable), or run on a terminal.")
     }
     defer { close(descriptor) }
     var settings = termios()
     guard tcgetattr(descriptor, &settings) == 0 else {
-      throw ToolError(.noKey, "The terminal's echo cannot be switched off for the passphrase.")
+      throw ToolError(.noKey, "The terminal's echo cannot be switched off for the \(noun).")
     }
     let before = settings
     settings.c_lflag &= ~tcflag_t(ECHO)
@@ -89,11 +94,11 @@ package struct PassphraseSource: Sendable {
     defer {
       var restored = before
       tcsetattr(descriptor, TCSAFLUSH, &restored)
-      write(descriptor, "\n")
+      Self.write(descriptor, "\n")
       pthread_sigmask(SIG_SETMASK, &earlier, nil)
     }
-    write(descriptor, text)
-    guard let secret = try readLine(descriptor, isTerminal: true) else { throw ToolError(.noKey, "No passphrase was given.") }
+    Self.write(descriptor, text)
+    guard let secret = try readLine(descriptor, isTerminal: true) else { throw ToolError(.noKey, "No \(noun) was given.") }
     return secret
   }
 
@@ -103,10 +108,10 @@ package struct PassphraseSource: Sendable {
   }
 
   /// Reads up to a line terminator into memory that is wiped; `nil` if there is no input.
-  private static func readLine(_ descriptor: Int32, isTerminal: Bool = false) throws -> SecretBytes? {
-    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: longest + 1, alignment: 16)
+  private func readLine(_ descriptor: Int32, isTerminal: Bool = false) throws -> SecretBytes? {
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.longest + 1, alignment: 16)
     defer {
-      wipe(buffer)
+      Self.wipe(buffer)
       buffer.deallocate()
     }
     var count = 0
@@ -116,7 +121,7 @@ package struct PassphraseSource: Sendable {
       let got = Foundation.read(descriptor, buffer.baseAddress.map { $0 + count }, wanted)
       if got < 0 {
         if errno == EINTR { continue }
-        throw ToolError(.noInput, "The passphrase cannot be read: \(String(cString: strerror(errno))).")
+        throw ToolError(.noInput, "The \(noun) cannot be read: \(String(cString: strerror(errno))).")
       }
       if got == 0 { break }
       for offset in count..<(count + got) where buffer[offset] == 0x0A {
@@ -126,7 +131,7 @@ package struct PassphraseSource: Sendable {
       if isTerminal, buffer[count] == 0x03 { throw ToolError(.interrupted, "Interrupted.") }
       count += got
     }
-    guard count <= longest else { throw ToolError(.noKey, "A passphrase has at most \(longest) bytes.") }
+    guard count <= Self.longest else { throw ToolError(.noKey, "A \(noun) has at most \(Self.longest) bytes.") }
     if count > 0, buffer[count - 1] == 0x0D { count -= 1 }
     guard count > 0 else { return nil }
     return SecretBytes(count: count) { $0.copyMemory(from: UnsafeRawBufferPointer(rebasing: buffer[0..<count])) }

@@ -81,7 +81,7 @@ extension SyncError.Reason {
     Self(.notSynchronized, "The store is not synchronized. Start synchronization with a hub, or join an existing account.")
   }
 
-  static var alreadySynchronized: Self {
+  package static var alreadySynchronized: Self {
     Self(.alreadySynchronized, "The store is already synchronized. Leave its zone first to synchronize it with another hub.")
   }
 

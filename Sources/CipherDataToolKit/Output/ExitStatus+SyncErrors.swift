@@ -1,0 +1,55 @@
+import SyncCrypto
+import SyncEngine
+import SyncHub
+
+extension SyncError {
+  /// The exit status of a command that ends with the error.
+  var exitStatus: ExitStatus {
+    switch code {
+    case .busy: .busy
+    case .alreadySynchronized: .cannotCreate
+    case .accountNotFound: .noKey
+    case .leaseUnavailable, .damagedState: .damage
+    case .transactionEnded: .software
+    default: .badData
+    }
+  }
+
+  /// The message, which names the commands that help.
+  var toolMessage: String {
+    switch code {
+    case .notSynchronized:
+      return "The store is not synchronized. “cipherdata sync start” creates an account, “cipherdata sync join” adds the store to one."
+    case .alreadySynchronized: return "The store is already synchronized. “cipherdata sync leave” ends that."
+    default: return description
+    }
+  }
+}
+
+extension HubError {
+  /// The exit status of a command that ends with the error.
+  var exitStatus: ExitStatus {
+    switch code {
+    case .noSuchFile, .permissionDenied: .noInput
+    case .keyFileMissing, .wrongKey: .noKey
+    case .keyFileExists, .accountExists, .zoneExists: .cannotCreate
+    case .notAHub, .newerFormat, .unknownZone, .unknownAccount, .unknownJoinRequest: .badData
+    case .readOnly, .diskFull, .damaged, .unavailable: .damage
+    case .busy, .replaced, .generationConflict, .certificateConflict, .joinRequestConflict: .busy
+    case .notWatchable, .closed: .software
+    case .canceled: .interrupted
+    }
+  }
+}
+
+extension SyncCryptoError {
+  /// The exit status of a command that ends with the error.
+  var exitStatus: ExitStatus {
+    switch self {
+    case .wrongRecoveryKey, .malformedRecoveryKey, .joinRefused, .wrongAccount, .wrongCommitment, .unexpectedJoinMessage: .noKey
+    case .unsupportedFormat, .unsupportedSuite: .badData
+    case .damaged, .unknownZone, .unknownEpoch, .invalidSignature, .unknownDevice, .brokenCertificateChain, .invalidPublicKey: .damage
+    case .libcrypto: .software
+    }
+  }
+}

@@ -1,0 +1,101 @@
+import ArgumentParser
+import Foundation
+import SyncCrypto
+import SyncEngine
+
+extension SyncCommand {
+  /// `sync start`.
+  struct Start: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Create an account with a recovery key, and send the store's objects.",
+      discussion: """
+        The hub is created unless it exists. The recovery key is written to a new file before anything else is changed; every further \
+        store needs it to join. The store records a history with values and stable IDs from now on.
+        """)
+
+    @OptionGroup var store: StoreOptions
+    @Option(help: ArgumentHelp("The hub's file, which is created unless it exists.", valueName: "hub"), completion: .file()) var hub: String
+    @Option(help: ArgumentHelp("The file for the recovery key; it must not exist.", valueName: "file"), completion: .file())
+    var recovery: String
+    @OptionGroup var device: DeviceOptions
+
+    func run() async throws {
+      // Report invalid paths before requesting a passphrase.
+      try PathCheck.checkStore(store.store)
+      try PathCheck.checkFree(recovery)
+      let synced = try await SyncedContainer(try await store.unlock())
+      try await synced.run { try await start(synced) }
+    }
+
+    private func start(_ synced: SyncedContainer) async throws {
+      try synced.checkCanBegin()
+      let count = try await synced.objectCount()
+      let key = try AccountRecoveryKey.random()
+      try RecoveryKeyFile.write(key, to: recovery)
+      let service: SyncService
+      do {
+        service = try await SyncService.start(
+          synced.store, of: synced.coordinator, hubPath: URL.path(hub).path, recoveryKey: key, deviceName: device.name)
+      } catch {
+        // A key that the store may use must not be lost.
+        if try !synced.isSynchronized() { RecoveryKeyFile.remove(recovery) }
+        throw error
+      }
+      Tool.note("The recovery key is in \(recovery). Keep it apart from this device: nobody can restore it.")
+      let round = try await SyncCommand.firstRound(service, "Sending", objectCount: count, store: store.store)
+      Tool.note("\(store.store) is synchronized through \(hub): \(SyncText.summary(round)).")
+    }
+  }
+
+  /// `sync join`.
+  struct Join: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Add a store of the same model to an account, and receive the objects.",
+      discussion: """
+        The recovery key is read from the first line of the file, from the variable CIPHERDATA_RECOVERY_KEY, or from a prompt. The store \
+        must exist; a new one is enough (cipherdata create). Objects that it contains are added to those of the other devices.
+        """)
+
+    @OptionGroup var store: StoreOptions
+    @Option(help: ArgumentHelp("The hub's file.", valueName: "hub"), completion: .file()) var hub: String
+    @Option(help: ArgumentHelp("The file with the recovery key.", valueName: "file"), completion: .file()) var recovery: String?
+    @OptionGroup var device: DeviceOptions
+
+    func run() async throws {
+      guard try PathCheck.isTaken(store.store) else {
+        throw ToolError(
+          .noInput,
+          "There is no store at \(store.store). Create one with the same model first: cipherdata create \(store.store) --model MODEL.")
+      }
+      let synced = try await SyncedContainer(try await store.unlock())
+      try await synced.run { try await join(synced) }
+    }
+
+    private func join(_ synced: SyncedContainer) async throws {
+      try synced.checkCanBegin()
+      let key = try RecoveryKeyFile.read(recovery)
+      let service = try await SyncService.join(
+        synced.store, of: synced.coordinator, hubPath: URL.path(hub).path, recoveryKey: key, deviceName: device.name)
+      let round = try await SyncCommand.firstRound(service, "Receiving", store: store.store)
+      Tool.note("\(store.store) has joined the account on \(hub): \(SyncText.summary(round)).")
+    }
+  }
+
+  /// Runs the first round of a store that was set up. If it fails, a later round continues.
+  private static func firstRound(
+    _ service: SyncService, _ title: String, objectCount: Int? = nil, store: String
+  ) async throws -> SyncRunner.Round {
+    let progress = RoundProgress(title, objectCount: objectCount)
+    defer { progress.finish() }
+    do { return try await service.synchronize(progress: progress.handler) } catch {
+      progress.finish()
+      Tool.note("\(store) is set up, but not everything was synchronized. Continue with: cipherdata sync run \(store)")
+      throw error
+    }
+  }
+}
+
+extension DeviceOptions {
+  /// The given name, or that of the host.
+  fileprivate var name: String { device ?? ProcessInfo.processInfo.hostName }
+}

@@ -1,0 +1,38 @@
+import Foundation
+import Synchronization
+import SyncEngine
+
+/// The texts of synchronization.
+enum SyncText {
+  /// What a round has done: `12 changes received, 3 sent`.
+  static func summary(_ round: SyncRunner.Round) -> String {
+    let objects = round.added == 0 ? "" : "\(count(round.added, "object")) added, "
+    return "\(objects)\(count(round.pulled, "change")) received, \(round.pushed) sent"
+  }
+
+  static func count(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
+
+  static func time(_ date: Date) -> String { InstantText.text(date.timeIntervalSinceReferenceDate.rounded(.down)) ?? "" }
+}
+
+/// The progress bar of a round of synchronization.
+final class RoundProgress: Sendable {
+  private let bar: Mutex<ProgressBar>
+  private let objectCount: Int?
+
+  /// - Parameter objectCount: The number of objects that are added to the zone and sent; nil if it is unknown how much there is to do.
+  init(_ title: String, objectCount: Int? = nil) {
+    self.objectCount = objectCount
+    bar = Mutex(ProgressBar(title, total: objectCount.map { 2 * $0 }))
+  }
+
+  var handler: @Sendable (SyncRunner.Round) -> Void {
+    { round in
+      self.bar.withLock {
+        $0.update(self.objectCount == nil ? round.pulled : round.added + round.pushed, detail: SyncText.summary(round))
+      }
+    }
+  }
+
+  func finish() { bar.withLock { $0.finish() } }
+}

@@ -1,0 +1,72 @@
+import Foundation
+import ObjectContext
+import ObjectModel
+import ObjectQuery
+import ObjectStore
+import SQLCipherStore
+import SyncEngine
+
+/// An open store that is, or will be, synchronized.
+struct SyncedContainer: Sendable {
+  let container: PersistentContainer
+  let store: PersistentStore
+
+  var coordinator: PersistentStoreCoordinator { container.persistentStoreCoordinator }
+
+  /// Opens an unlocked store.
+  ///
+  /// - Parameter observesSaves: Whether saves of other processes are observed.
+  init(_ file: SQLCipherStoreFile, observesSaves: Bool = false) async throws {
+    container = try await PersistentContainer.open(file, isReadOnly: false) { description in
+      description.sideTableOwners = [SyncTables.shared]
+      description.postsRemoteChangeNotifications = observesSaves
+    }
+    guard let store = container.persistentStoreCoordinator.persistentStores.first else {
+      throw ToolError(.software, "The store \(file.url.path) is not open.")
+    }
+    self.store = store
+  }
+
+  /// Runs an operation that Ctrl-C cancels, and closes the store afterwards.
+  func run<Result: Sendable>(_ body: @escaping @Sendable () async throws -> Result) async throws -> Result {
+    try await container.closing { try await Interruption().cancelling(Task { try await body() }) }
+  }
+
+  /// The state of the store's synchronization, which is read from the store alone.
+  ///
+  /// - Throws: ``SyncError`` with `notSynchronized` if the store is not synchronized.
+  func status() throws -> SyncStatus { try StoreReplica(store, of: coordinator).status() }
+
+  /// Throws unless synchronization of the store can begin.
+  func checkCanBegin() throws {
+    let obstacles = SyncSchema(coordinator.compiledModel).obstacles
+    if !obstacles.isEmpty {
+      for obstacle in obstacles { Tool.note(obstacle.description) }
+      let parts = obstacles.count == 1 ? "it has the part above" : "it has the \(obstacles.count) parts above"
+      throw ToolError(.badData, "The model cannot be synchronized yet: \(parts). Nothing was changed.")
+    }
+    if try isSynchronized() { throw SyncError(.alreadySynchronized, path: store.url?.path) }
+  }
+
+  func isSynchronized() throws -> Bool {
+    do {
+      _ = try status()
+      return true
+    } catch let error as SyncError where error.code == .notSynchronized { return false }
+  }
+
+  /// Continues to synchronize the store.
+  ///
+  /// - Parameter hub: The new path of the hub, if it was moved.
+  func resume(hub: String? = nil) async throws -> SyncService {
+    try await SyncService.resume(store, of: coordinator, hubPath: hub.map { URL.path($0).path })
+  }
+
+  /// The number of objects in the store.
+  func objectCount() async throws -> Int {
+    try await container.performBackgroundTask { context in
+      try context.persistentStoreCoordinator.compiledModel.entities.filter { $0.parent == nil }
+        .reduce(0) { $0 + (try context.count(for: FetchRequest<ManagedObject>(entityName: $1.name))) }
+    }
+  }
+}

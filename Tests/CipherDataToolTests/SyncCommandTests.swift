@@ -1,0 +1,124 @@
+import CipherDataToolKit
+import Foundation
+import ObjectModel
+import XCTest
+
+/// `cipherdata sync` with real stores, a hub and processes.
+final class SyncCommandTests: XCTestCase {
+  func testAStoreIsMirroredToAnotherOne() async throws {
+    let fixture = try await SyncFixture()
+    let start = try fixture.succeed("start", "A.store", "--hub", "hub.store", "--recovery", "recovery", "--device", "first")
+    XCTAssertTrue(start.error.contains("4 objects added, 0 changes received, 4 sent"), start.error)
+    let join = try fixture.succeed("join", "B.store", "--hub", "hub.store", "--recovery", "recovery")
+    XCTAssertTrue(join.error.contains("4 changes received, 0 sent"), join.error)
+    try fixture.assertEqualContents(count: 4)
+    // What a store has sent itself does not count as received.
+    try fixture.add(#"{"$entity":"Note","text":"four"}"#, to: "A.store")
+    XCTAssertEqual(try fixture.succeed("run", "A.store").output, "0 changes received, 1 sent\n")
+    XCTAssertEqual(try fixture.succeed("run", "A.store").output, "0 changes received, 0 sent\n")
+    XCTAssertEqual(try fixture.succeed("run", "B.store").output, "1 change received, 0 sent\n")
+    try fixture.assertEqualContents(count: 5)
+  }
+
+  func testTheRecoveryKeyIsInAFileOfItsOwnerAndOpensTheAccount() async throws {
+    let fixture = try await SyncFixture.joined()
+    let path = fixture.tool.path("recovery")
+    let attributes = try FileManager.default.attributesOfItem(atPath: path)
+    XCTAssertEqual(attributes[.posixPermissions] as? NSNumber, 0o600)
+    let lines = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n")
+    XCTAssertEqual(lines.count, 3)
+    XCTAssertEqual(lines[0].split(separator: "-").map(\.count), [Int](repeating: 8, count: 8))
+    // The key also comes from the environment.
+    try await fixture.tool.makeStore(of: SyncFixture.model, at: "C.store")
+    let result = try fixture.sync(["join", "C.store", "--hub", "hub.store"], environment: ["CIPHERDATA_RECOVERY_KEY": String(lines[0])])
+    XCTAssertEqual(result.status, 0, result.error)
+    XCTAssertEqual(try fixture.contents("C.store"), try fixture.contents("A.store"))
+  }
+
+  func testChangesThatWereMadeWhileTheHubWasAwayReachBothStores() async throws {
+    let fixture = try await SyncFixture.joined()
+    try fixture.moveHub(to: "away")
+    try fixture.update("A.store", "Folder", "title == 'root'", "size = 2")
+    try fixture.add(#"{"$entity":"Note","text":"of A"}"#, to: "A.store")
+    try fixture.update("B.store", "Folder", "title == 'root'", "title = 'renamed'")
+    try fixture.remove("B.store", "Note", "text == 'two'")
+    try fixture.add(#"{"$entity":"Note","text":"of B"}"#, to: "B.store")
+    for store in ["A.store", "B.store"] {
+      try fixture.fail(66, ["hub.store", "Check the path"], "run", store)
+      let status = try fixture.status(store)
+      XCTAssertEqual(status["pendingSaves"], .integer(store == "A.store" ? 2 : 3))
+      XCTAssertTrue(status["lastError"]?.plainText.contains("there is no such file") ?? false, "\(status)")
+      XCTAssertTrue(try fixture.succeed("status", store).output.contains("Last error:   20"))
+    }
+    try fixture.moveHub(back: "away")
+    for store in ["A.store", "B.store", "A.store"] { try fixture.succeed("run", store) }
+    try fixture.assertEqualContents(count: 5)
+    let contents = try fixture.contents("A.store")
+    XCTAssertEqual(contents.first, "renamed,2", "each property keeps its change")
+    XCTAssertTrue(contents.contains("of A,,") && contents.contains("of B,,"), "\(contents)")
+    XCTAssertFalse(contents.contains { $0.hasPrefix("two") })
+    XCTAssertEqual(try fixture.status("A.store")["lastError"], .null)
+  }
+
+  func testTheStatusAsJSONHasTheSameFieldsAlways() async throws {
+    let fixture = try await SyncFixture.joined()
+    let status = try fixture.status("A.store")
+    guard case .object(let fields) = status else { return XCTFail("\(status)") }
+    XCTAssertEqual(
+      fields.map(\.key),
+      [
+        "store", "account", "zone", "device", "hub", "cursor", "pendingSaves", "pendingChanges", "sendingBytes", "addedObjects",
+        "lastSuccess", "lastError", "lastErrorDate", "verified", "verificationDate",
+      ])
+    let other = try fixture.status("B.store")
+    for key in ["account", "zone", "hub", "cursor"] { XCTAssertEqual(status[key], other[key], key) }
+    XCTAssertEqual(status["hub"], .string(fixture.tool.path("hub.store")))
+    XCTAssertEqual(status["cursor"], .integer(1))
+    for key in ["pendingSaves", "pendingChanges", "sendingBytes"] { XCTAssertEqual(status[key], .integer(0), key) }
+    for key in ["addedObjects", "lastError", "lastErrorDate"] { XCTAssertEqual(status[key], .null, key) }
+    XCTAssertNotEqual(status["lastSuccess"], .null)
+  }
+
+  func testAHubThatWasMovedIsFoundAtItsNewPath() async throws {
+    let fixture = try await SyncFixture.joined()
+    for suffix in ["", ".key", ".keys"] {
+      try FileManager.default.moveItem(atPath: fixture.tool.path("hub.store\(suffix)"), toPath: fixture.tool.path("other.hub\(suffix)"))
+    }
+    try fixture.add(#"{"$entity":"Note","text":"later"}"#, to: "A.store")
+    try fixture.fail(66, ["hub.store"], "run", "A.store")
+    // A wrong path is not kept.
+    try fixture.fail(66, ["missing.hub"], "run", "A.store", "--hub", "missing.hub")
+    XCTAssertEqual(try fixture.status("A.store")["hub"], .string(fixture.tool.path("hub.store")))
+    try fixture.succeed("run", "A.store", "--hub", "other.hub")
+    try fixture.succeed("run", "A.store")
+    try fixture.succeed("run", "B.store", "--hub", "other.hub")
+    try fixture.assertEqualContents(count: 5)
+  }
+
+  func testAStoreThatHasLeftCanStartAgain() async throws {
+    let fixture = try await SyncFixture.joined()
+    try fixture.moveHub(to: "away")
+    try fixture.add(#"{"$entity":"Note","text":"unsent"}"#, to: "B.store")
+    let left = try fixture.succeed("leave", "B.store")
+    XCTAssertTrue(left.error.contains("no longer synchronized. 1 change was not sent."), left.error)
+    try fixture.fail(65, ["not synchronized", "cipherdata sync start"], "run", "B.store")
+    try fixture.fail(65, ["not synchronized"], "status", "B.store")
+    try fixture.fail(65, ["not synchronized"], "leave", "B.store")
+    XCTAssertEqual(try fixture.contents("B.store").count, 5)
+    try fixture.moveHub(back: "away")
+    try fixture.succeed("start", "B.store", "--hub", "hub.store", "--recovery", "second")
+    XCTAssertNotEqual(try fixture.status("B.store")["account"], try fixture.status("A.store")["account"])
+    // It can also come back to the account.
+    try fixture.succeed("leave", "B.store")
+    try fixture.succeed("join", "B.store", "--hub", "hub.store", "--recovery", "recovery")
+    try fixture.succeed("run", "A.store")
+    try fixture.assertEqualContents(count: 5)
+  }
+
+  func testADestroyedStoreLeavesNoFileOfItsSynchronization() async throws {
+    let fixture = try await SyncFixture.joined()
+    XCTAssertEqual(try fixture.tool.run(["destroy", "B.store", "--yes"], passphrase: nil).status, 0)
+    let names = try FileManager.default.contentsOfDirectory(atPath: fixture.tool.folder.url.path).filter { $0.contains("B.store") }
+    XCTAssertEqual(names, [])
+  }
+}

@@ -1,0 +1,126 @@
+import CipherDataToolKit
+import Foundation
+import ObjectModel
+import SyncCrypto
+import SyncEngine
+import SyncHub
+import XCTest
+
+/// What `cipherdata sync` refuses, with which status and message.
+final class SyncFailureTests: XCTestCase {
+  func testWrongRecoveryKeysAreRefused() async throws {
+    let fixture = try await SyncFixture()
+    try fixture.succeed("start", "A.store", "--hub", "hub.store", "--recovery", "recovery")
+    let text = try String(contentsOfFile: fixture.tool.path("recovery"), encoding: .utf8)
+    let key = String(try XCTUnwrap(text.split(separator: "\n").first))
+    _ = try fixture.tool.folder.file("wrong", AccountRecoveryKey.random().text() + "\n")
+    try fixture.fail(77, ["no account of this recovery key"], "join", "B.store", "--hub", "hub.store", "--recovery", "wrong")
+    // The third group is mistyped.
+    var groups = key.split(separator: "-").map(String.init)
+    groups[2] = String(groups[2].dropLast()) + (groups[2].hasSuffix("A") ? "B" : "A")
+    let mistyped = groups.joined(separator: "-")
+    try fixture.fail(
+      77, ["mistyped in group 3"], "join", "B.store", "--hub", "hub.store", environment: ["CIPHERDATA_RECOVERY_KEY": mistyped])
+    _ = try fixture.tool.folder.file("short", "ABC\n")
+    try fixture.fail(77, ["3 characters"], "join", "B.store", "--hub", "hub.store", "--recovery", "short")
+    _ = try fixture.tool.folder.file("empty", "")
+    try fixture.fail(77, ["The recovery key file empty is empty."], "join", "B.store", "--hub", "hub.store", "--recovery", "empty")
+    try fixture.fail(66, ["Cannot read the recovery key file none"], "join", "B.store", "--hub", "hub.store", "--recovery", "none")
+    // Nothing has changed: the right key still works.
+    try fixture.succeed("join", "B.store", "--hub", "hub.store", "--recovery", "recovery")
+    try fixture.assertEqualContents(count: 4)
+  }
+
+  func testAnExistingRecoveryFileIsNotOverwritten() async throws {
+    let fixture = try await SyncFixture()
+    _ = try fixture.tool.folder.file("recovery", "precious")
+    try fixture.fail(73, ["recovery already exists"], "start", "A.store", "--hub", "hub.store", "--recovery", "recovery")
+    XCTAssertEqual(try String(contentsOfFile: fixture.tool.path("recovery"), encoding: .utf8), "precious")
+    XCTAssertFalse(fixture.exists("hub.store"))
+    try fixture.fail(65, ["not synchronized"], "run", "A.store")
+  }
+
+  func testAStoreIsSynchronizedWithOneAccount() async throws {
+    let fixture = try await SyncFixture.joined()
+    try fixture.fail(
+      73, ["already synchronized", "cipherdata sync leave"], "start", "A.store", "--hub", "hub.store", "--recovery", "second")
+    XCTAssertFalse(fixture.exists("second"))
+    try fixture.fail(73, ["already synchronized"], "join", "B.store", "--hub", "hub.store", "--recovery", "recovery")
+  }
+
+  func testAMissingStoreMustBeCreatedFirst() async throws {
+    let fixture = try await SyncFixture()
+    try fixture.fail(
+      66, ["There is no store at C.store", "cipherdata create C.store --model"], "join", "C.store", "--hub", "hub.store", "--recovery",
+      "recovery")
+    try fixture.fail(66, ["There is no store at C.store"], "start", "C.store", "--hub", "hub.store", "--recovery", "recovery")
+    XCTAssertFalse(fixture.exists("recovery"))
+  }
+
+  func testAModelThatCannotBeSynchronizedYetIsRefusedWithTheListOfItsParts() async throws {
+    let fixture = try await SyncFixture()
+    try await fixture.tool.makeStore()
+    let result = try fixture.sync(["start", "test.store", "--hub", "hub.store", "--recovery", "recovery"])
+    XCTAssertEqual(result.status, 65, result.error)
+    let lines = result.error.split(separator: "\n")
+    XCTAssertTrue(lines.contains("cipherdata: Package.tags: a to-many relationship without a to-one inverse"), result.error)
+    XCTAssertTrue(lines.contains("cipherdata: Section.name: a uniqueness constraint"), result.error)
+    XCTAssertTrue(lines.contains("cipherdata: PackageRelation.alternatives: an ordered relationship"), result.error)
+    let last = "cipherdata: The model cannot be synchronized yet: it has the \(lines.count - 1) parts above. Nothing was changed."
+    XCTAssertEqual(lines.last.map(String.init), last)
+    for name in ["hub.store", "recovery", "test.store-sync"] { XCTAssertFalse(fixture.exists(name), name) }
+    try fixture.fail(65, ["cannot be synchronized yet"], "join", "test.store", "--hub", "hub.store", "--recovery", "passphrase")
+  }
+
+  func testFilesThatAreNotHubsAreRefused() async throws {
+    let fixture = try await SyncFixture()
+    _ = try fixture.tool.folder.file("text", String(repeating: "not a hub ", count: 500))
+    try fixture.fail(65, ["text", "not a hub"], "start", "A.store", "--hub", "text", "--recovery", "recovery")
+    // The key of an account that was not created is removed again.
+    XCTAssertFalse(fixture.exists("recovery"))
+    _ = try fixture.tool.folder.file("recovery", AccountRecoveryKey.random().text())
+    try fixture.fail(66, ["no such file"], "join", "B.store", "--hub", "none", "--recovery", "recovery")
+    try fixture.fail(77, ["key file", "B.store.key is missing"], "join", "A.store", "--hub", "B.store", "--recovery", "recovery")
+    for store in ["A.store", "B.store"] { try fixture.fail(65, ["not synchronized"], "status", store) }
+  }
+
+  func testOptionsAreChecked() throws {
+    let tool = try ToolFixture()
+    let unnamed = ["start", "a", "--hub", "h", "--recovery", "r", "--device", ""]
+    for arguments in [["start", "a"], ["start", "a", "--hub", "h"], ["join", "a"], unnamed] {
+      XCTAssertEqual(try tool.run(["sync"] + arguments, passphrase: nil).status, 64, "\(arguments)")
+    }
+    let mistyped = try tool.run(["sync", "stats", "a"], passphrase: nil)
+    XCTAssertTrue(mistyped.error.contains("did you mean “sync status”?"), mistyped.error)
+  }
+
+  // MARK: Statuses
+
+  func testEveryErrorOfAHubHasAStatusAndOneLine() {
+    for code in HubError.Code.allCases {
+      let report = ExitReport(HubError(code, "It happened."))
+      XCTAssertNotEqual(report.status, .success, "\(code)")
+      XCTAssertTrue(report.message.hasPrefix("It happened."), report.message)
+      if ![.closed, .zoneExists, .generationConflict, .certificateConflict, .joinRequestConflict, .canceled].contains(code) {
+        XCTAssertGreaterThan(report.message.count, "It happened.".count, "\(code) has no advice")
+      }
+    }
+    let statuses: [(HubError.Code, ExitStatus)] = [
+      (.noSuchFile, .noInput), (.wrongKey, .noKey), (.notAHub, .badData), (.newerFormat, .badData), (.diskFull, .damage), (.busy, .busy),
+      (.accountExists, .cannotCreate), (.canceled, .interrupted),
+    ]
+    for (code, status) in statuses { XCTAssertEqual(ExitReport(HubError(code, "m")).status, status, "\(code)") }
+  }
+
+  func testErrorsOfKeysHaveAStatusAndOneLine() {
+    let statuses: [(SyncCryptoError, ExitStatus)] = [
+      (.wrongRecoveryKey, .noKey), (.malformedRecoveryKey(.group(2)), .noKey), (.damaged(.record), .damage),
+      (.unsupportedFormat(.bundle, 9), .badData), (.unsupportedSuite(.record, 9), .badData), (.invalidSignature(.commit), .damage),
+      (.libcrypto("EVP"), .software),
+    ]
+    for (error, status) in statuses {
+      XCTAssertEqual(ExitReport(error).status, status, "\(error)")
+      XCTAssertEqual(ExitReport(error).message, "\(error)")
+    }
+  }
+}
