@@ -57,12 +57,9 @@ final class SaveSession {
   private func executeKeepingEdits(_ requests: [(PersistentStore, SaveChangesRequest)]) throws {
     let earlier = context.unitOfWork.takePending()
     defer { context.unitOfWork.restorePending(earlier) }
-    do { try execute(requests) } catch {
-      context.unitOfWork.restorePending(context.unitOfWork.takePending())
-      throw error
-    }
-    if context.unitOfWork.hasPendingChanges, !parts.contains(where: { $0.conflicts != nil }) {
-      edits = SaveEdits(context.unitOfWork.takePending(), during: work)
+    try execute(requests)
+    if context.unitOfWork.hasPendingChanges {
+      edits = SaveEdits(context.unitOfWork.takePending(), during: work, requests, isMerged: parts.contains { $0.conflicts != nil })
     }
   }
 

@@ -123,7 +123,10 @@ extension SchemaChange.Kind {
 extension PersistentHistoryTransaction {
   /// The changes of the transaction, for ``ManagedObjectContext/mergeChanges(from:)-(ChangeSet)``. Lists nothing if ``changes`` is nil.
   public var changeSet: ChangeSet {
-    guard let space = ObjectIDSpace.space(space) else { preconditionFailure("IDs are made in registered spaces only") }
+    // Spaces stay registered, so the changes are always known.
+    guard let space = ObjectIDSpace.space(space) else {
+      return ChangeSet(ofStore: storeIdentifier, isWhole: true, token: token, source: nil, author: author, context: contextName)
+    }
     var set = HistoryChangeSet(ofStore: storeIdentifier, in: space)
     set.add(self)
     return set.changeSet()

@@ -241,6 +241,60 @@ extension TransactionObserverSpecification {
     XCTAssertEqual(Set(try open.newContext().all("Chapter").map { $0.text("title") }), ["1", "new"])
   }
 
+  func testChangesInACallbackRemainUnsavedIfTheSaveIsMerged() throws {
+    for (policy, title) in [(MergePolicy.mergeByPropertyObjectTrump, "Mine"), (.mergeByPropertyStoreTrump, "Theirs")] {
+      let open = try makeStore()
+      let context = open.newContext()
+      context.mergePolicy = policy
+      let book = try context.insert("Book", ["title": "One", "year": 1, "pages": 1])
+      let tags = try ["a", "b", "c", "d"].map { try context.insert("Tag", ["name": $0]) }
+      let chapters = try (1...3).map { try context.insert("Chapter", ["title": "\($0)"]) }
+      try book.setValue(Array(chapters[1...]), forKey: "chapters")
+      try book.setValue(Set([tags[0]]), forKey: "tags")
+      try context.save()
+      let other = open.newContext()
+      let theirs = try find("Book", "title", "One", in: other)
+      try theirs.setValue("Theirs", forKey: "title")
+      try theirs.setValue(9, forKey: "pages")
+      try theirs.setValue(Set(try ["a", "b"].map { try find("Tag", "name", $0, in: other) }), forKey: "tags")
+      try other.save()
+      nonisolated(unsafe) let (unsafeBook, unsafeTags, unsafeChapters, unsafeContext) = (book, tags, chapters, context)
+      nonisolated(unsafe) var isFirst = true
+      let observer = CallbackObserver { _ in
+        guard isFirst else { return }
+        isFirst = false
+        try unsafeBook.setValue(3, forKey: "year")
+        let members = try XCTUnwrap(unsafeBook.value(forKey: "tags") as? Set<ManagedObject>)
+        try unsafeBook.setValue(members.subtracting([unsafeTags[0]]).union([unsafeTags[3]]), forKey: "tags")
+        try unsafeChapters[0].setValue("edited", forKey: "title")
+        try unsafeChapters[0].setValue(unsafeBook, forKey: "book")
+        unsafeContext.delete(unsafeChapters[1])
+        try unsafeContext.insert("Chapter", ["title": "new"])
+      }
+      try open.coordinator.addTransactionObserver(observer)
+      try book.setValue("Mine", forKey: "title")
+      try book.setValue(2, forKey: "year")
+      try book.setValue(Set([tags[0], tags[2]]), forKey: "tags")
+      try chapters[2].setValue("saved", forKey: "title")
+      try context.save()
+      open.coordinator.removeTransactionObserver(observer)
+      XCTAssertFalse(isFirst)
+      XCTAssertEqual(book.text("title"), title, "The merged value, not the one that was to be saved.")
+      XCTAssertEqual(book.integer("year"), 3)
+      XCTAssertEqual(Set(book.changedValues().keys), ["year", "tags", "chapters"])
+      var stored = try find("Book", "title", title, in: open.newContext())
+      XCTAssertEqual(stored.integer("year"), 2)
+      XCTAssertEqual(Set(stored.members("tags").map { $0.text("name") }), ["a", "b", "c"])
+      try context.save()
+      XCTAssertFalse(context.hasChanges)
+      stored = try find("Book", "title", title, in: open.newContext())
+      XCTAssertEqual(stored.integer("year"), 3)
+      XCTAssertEqual(Set(stored.members("tags").map { $0.text("name") }), ["b", "c", "d"])
+      XCTAssertEqual(stored.list("chapters").map { $0.text("title") }, ["saved", "edited"])
+      XCTAssertEqual(Set(try open.newContext().all("Chapter").map { $0.text("title") }), ["edited", "saved", "new"])
+    }
+  }
+
   func testAFailedSaveIsReportedAsRolledBack() throws {
     let open = try makeStore()
     let context = open.newContext()

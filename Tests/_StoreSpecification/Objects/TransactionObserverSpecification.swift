@@ -32,6 +32,7 @@ public final class TransactionObserverSpecification: ObjectSpecification {
         ("testARejectionInOneOfSeveralStoresRollsAllBack", { $0.testARejectionInOneOfSeveralStoresRollsAllBack }),
         ("testWritingInACallbackIsAnError", { $0.testWritingInACallbackIsAnError }),
         ("testChangesOfObjectsInACallbackRemainUnsaved", { $0.testChangesOfObjectsInACallbackRemainUnsaved }),
+        ("testChangesInACallbackRemainUnsavedIfTheSaveIsMerged", { $0.testChangesInACallbackRemainUnsavedIfTheSaveIsMerged }),
         ("testAFailedSaveIsReportedAsRolledBack", { $0.testAFailedSaveIsReportedAsRolledBack }),
         ("testOptionsRestrictTheReportedChanges", { $0.testOptionsRestrictTheReportedChanges }),
         ("testTransactionsWithoutAWantedChangeAreNotReported", { $0.testTransactionsWithoutAWantedChangeAreNotReported }),
