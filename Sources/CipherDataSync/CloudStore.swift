@@ -128,6 +128,11 @@ final class CloudStore: Sendable {
     return try StoreReplica(store, of: coordinator).status()
   }
 
+  func verify() async throws -> Bool {
+    guard let service = await currentService() else { throw SyncError(.busy, path: store.url?.path) }
+    return try await service.verify().isEqual
+  }
+
   func leave() async throws {
     guard let service = await currentService() else { throw SyncError(.busy, path: store.url?.path) }
     state.withLock { $0.supervision }?.cancel()

@@ -149,6 +149,16 @@ public final class PersistentCloudContainer: PersistentContainer, @unchecked Sen
     }
   }
 
+  /// Compares the records of the store with those of the hub, exactly. Sends and pulls everything first.
+  ///
+  /// - Returns: Whether both have the same. If not, the store has been changed by other means than this library, or the hub does not return
+  ///   what it was sent.
+  /// - Throws: The error of the hub or the store that prevents the comparison.
+  public func verifyState() async throws -> Bool {
+    for store in try stores() where try await !store.verify() { return false }
+    return true
+  }
+
   // MARK: Events
 
   /// The notification that a container posts for each event. Its user info contains the ``CloudEvent`` under ``eventNotificationUserInfoKey``.

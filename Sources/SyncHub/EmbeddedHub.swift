@@ -81,6 +81,10 @@ package final class EmbeddedHub: HubConnection {
     try await write { [hub, clock] in try hub.push(commit, to: SQLCipherHubStorage($0, zone: zone), at: clock()) }
   }
 
+  package func verify(_ request: VerificationRequest, zone: ZoneID) async throws -> VerificationAnswer {
+    try await read { [hub] in try hub.verify(request, in: SQLCipherHubStorage($0, zone: zone)) }
+  }
+
   /// Returns the number of commits in a zone and the head of their chain.
   package func head(of zone: ZoneID) async throws -> ChainPoint {
     try await read { try SQLCipherHubStorage($0, zone: zone).head() }

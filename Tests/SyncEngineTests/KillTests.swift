@@ -59,6 +59,10 @@ final class KillTests: XCTestCase {
       try call()
       return try replica.pendingSaves(after: number, maximumChangeCount: maximumChangeCount)
     }
+    func changes(of save: Int64, from position: Int, maximumCount: Int) throws -> [PendingChange] {
+      try call()
+      return try replica.changes(of: save, from: position, maximumCount: maximumCount)
+    }
     func pendingChanges(of id: RecordID, after number: Int64) throws -> Record? {
       try call()
       return try replica.pendingChanges(of: id, after: number)

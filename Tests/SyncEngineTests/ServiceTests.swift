@@ -65,6 +65,12 @@ final class ServiceTests: XCTestCase {
     XCTAssertEqual(try one.count(.init(entityName: "Note", predicate: .compare("text", .equal, "changed"))), 100)
     let isIdle = try await first.isIdle()
     XCTAssertTrue(isIdle)
+    for service in [first, second] {
+      let verification = try await service.verify()
+      XCTAssertTrue(verification.isEqual)
+      let verified = try await service.status()
+      XCTAssertEqual(verified.report.isVerified, true)
+    }
   }
 
   func testAnotherRecoveryKeyIsRefused() async throws {

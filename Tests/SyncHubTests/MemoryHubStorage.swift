@@ -16,6 +16,11 @@ final class MemoryHubStorage: HubStorage {
   func chainHead(at sequence: Int64) -> Digest? { heads.indices.contains(Int(sequence)) ? heads[Int(sequence)] : nil }
   func lastCommit(of device: DeviceID) -> CommitEntry? { log.last { $0.device == device } }
   func version(of name: RecordName) -> Digest? { records[name]?.version }
+  func versions(in names: ClosedRange<RecordName>, maximumCount: Int) -> [RecordVersion] {
+    let found = records.values.filter { names.contains($0.name) }.sorted { $0.name < $1.name }
+    return found.prefix(maximumCount).map { RecordVersion($0.name, $0.version) }
+  }
+
   func setRecord(_ record: StoredRecord) { records[record.name] = record }
 
   func stagedParts(of device: DeviceID) -> StagedParts? {

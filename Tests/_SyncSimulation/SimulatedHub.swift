@@ -111,7 +111,7 @@ package struct SimulatedHashing: CommitHashing, CommitSealing {
     return digest(of: words)
   }
 
-  func name(of id: RecordID) -> RecordName { RecordName(digest(of: [7, id.high, id.low])) }
+  package func name(of id: RecordID) -> RecordName { RecordName(digest(of: [7, id.high, id.low])) }
 
   package func seal(_ commit: Commit) -> SealedCommit {
     let header =

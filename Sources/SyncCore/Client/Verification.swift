@@ -63,7 +63,7 @@ package struct Verification {
       case .moved: return .synchronize
       case .digest(let digest):
         var mine = ZoneDigest()
-        try forEachVersion(in: store) { record, _ in mine.add(record, hashing) }
+        try forEachVersion(in: store) { record, _ in try mine.add(record, hashing) }
         ranges = (0...UInt8.max).filter { mine.ranges[Int($0)] != digest.ranges[Int($0)] }
         listed = [:]
       case .versions(let records, let isLast):

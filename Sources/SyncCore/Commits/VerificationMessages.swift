@@ -32,8 +32,8 @@ package struct ZoneDigest: Hashable, Sendable {
 
   package init() {}
 
-  package mutating func add(_ record: RecordVersion, _ hashing: some CommitHashing) {
-    ranges[Int(Self.range(of: record.name))].add(hashing.head(after: record.name.digest, adding: record.version))
+  package mutating func add(_ record: RecordVersion, _ hashing: some CommitHashing) throws {
+    ranges[Int(Self.range(of: record.name))].add(try hashing.head(after: record.name.digest, adding: record.version))
   }
 
   /// Returns the number of the range that contains a name.

@@ -9,7 +9,7 @@ extension Hub {
         var next: RecordName? = RecordName(.zero)
         while let first = next {
           let page = try storage.versions(in: first...RecordName(.max), maximumCount: 1_000)
-          for record in page { digest.add(record, hashing) }
+          for record in page { try digest.add(record, hashing) }
           next = page.last?.name.next
         }
         return .digest(digest)

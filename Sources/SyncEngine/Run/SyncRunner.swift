@@ -23,9 +23,9 @@ package actor SyncRunner {
   }
 
   private let replica: StoreReplica
-  private let hub: any HubConnection
+  let hub: any HubConnection
   private let zone: ZoneID
-  private let sealing: ZoneSealing
+  let sealing: ZoneSealing
   private let limits: SyncClient.Limits
   private var client: SyncClient
   /// The devices whose commits are accepted; nil until they are needed.

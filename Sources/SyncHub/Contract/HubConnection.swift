@@ -17,6 +17,8 @@ package protocol HubConnection: Sendable {
   func pull(_ request: PullRequest, zone: ZoneID) async throws -> PullAnswer
   /// Adds a commit to a zone. An accepted commit is durable.
   func push(_ commit: SealedCommit, zone: ZoneID) async throws -> PushAnswer
+  /// Returns what a device compares with its records.
+  func verify(_ request: VerificationRequest, zone: ZoneID) async throws -> VerificationAnswer
   /// Watches a zone for commits.
   func watch(zone: ZoneID) async throws -> HubWatch
 

@@ -44,7 +44,7 @@ enum HubStatement: Int, CaseIterable {
   case zone, newZone, zones, zonesOfAccount, head, setHead
   case chainHead, lastCommit, newCommit, setLastCommit, commits, log, lastCommits
   case lastPart, part, newPart, removeParts
-  case version, setRecord, records, recordsWithoutCommit, recordFigures, deviceCount
+  case version, versions, setRecord, records, recordsWithoutCommit, recordFigures, deviceCount
   case account, accounts, newAccount, setBundle, certificates, newCertificate
   case joinRequest, joinRequests, newJoinRequest, answer, removeJoinRequest, removeExpiredRequests
 
@@ -93,6 +93,7 @@ enum HubStatement: Int, CaseIterable {
 
     // Records.
     case .version: "SELECT version, deleted, length(body) FROM record WHERE zone = ? AND name = ?"
+    case .versions: "SELECT name, version FROM record WHERE zone = ? AND name BETWEEN ? AND ? ORDER BY name LIMIT ?"
     case .setRecord: "INSERT OR REPLACE INTO record (zone, name, sequence, version, deleted, body) VALUES (?, ?, ?, ?, ?, ?)"
     case .records:
       """

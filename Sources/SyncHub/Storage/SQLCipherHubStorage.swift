@@ -44,6 +44,12 @@ package final class SQLCipherHubStorage: HubStorage {
     return found?.version
   }
 
+  package func versions(in names: ClosedRange<RecordName>, maximumCount: Int) throws -> [RecordVersion] {
+    try connection.all(.versions, zone, names.lowerBound.digest, names.upperBound.digest, maximumCount) {
+      RecordVersion(RecordName(try $0.digest(0)), try $0.digest(1))
+    }
+  }
+
   /// Inserts or replaces a record whose version was read in the transaction.
   package func setRecord(_ record: StoredRecord) throws {
     if let replaced = replaced[record.name] {
