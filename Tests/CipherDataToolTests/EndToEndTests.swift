@@ -127,7 +127,10 @@ final class EndToEndTests: XCTestCase {
     let fixture = try ToolFixture()
     let result = try fixture.run(["demo", "--sample"], environment: ["TMPDIR": fixture.folder.url.path], passphrase: nil)
     XCTAssertEqual(result.status, 0, result.error)
-    for text in ["none found", "exit status 77", "… 4 in all", "The store is deleted again."] {
+    for text in [
+      "none found", "exit status 77", "… 4 in all", "both stores contain the same 320 objects", "both stores contain the same 304 objects",
+      "searched for 700 titles and texts", "when decrypted with its key", "The stores and the hub are deleted again.",
+    ] {
       XCTAssertTrue(result.output.contains(text), text)
     }
     let left = try FileManager.default.contentsOfDirectory(atPath: fixture.folder.url.path).filter { $0.hasPrefix("cipherdata-") }

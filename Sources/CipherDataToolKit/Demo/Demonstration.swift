@@ -11,7 +11,7 @@ import SQLCipherStore
 struct DemoCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "demo",
-    abstract: "Import this machine's package database into an encrypted store, run queries, and delete the store.")
+    abstract: "Import this machine's package database into an encrypted store, run queries, synchronize two stores, and delete all.")
 
   @Option(help: ArgumentHelp("A package database or index to use instead of /var/lib/dpkg/status.", valueName: "file"))
   var input: String?
@@ -27,7 +27,7 @@ struct DemoCommand: AsyncParsableCommand {
 }
 
 /// A demonstration that imports a package database into an encrypted store in a temporary folder, runs queries, searches the files for
-/// plaintext, tries a wrong passphrase, and deletes everything.
+/// plaintext, tries a wrong passphrase, synchronizes two stores, and deletes everything.
 package struct Demonstration {
   /// A query with the arguments of the shell's `fetch` command.
   private struct Query: Sendable {
@@ -118,17 +118,22 @@ package struct Demonstration {
     try printTitle("5. A wrong passphrase is rejected", "")
     try await tryWrongPassphrase(store)
 
-    try printTitle("6. Time and space", "")
+    let checked = clock.now
+    try await SyncDemonstration(in: folder.appendingPathComponent("devices", isDirectory: true), firstTitle: 6, to: sink).run()
+    let synchronized = clock.now
+
+    try printTitle("9. Time and space", "")
     let size = try Self.files(in: folder).reduce(0) { $0 + $1.size }
     let rate = Double(summary.inserted) / max(Self.seconds(imported - unlocked), 0.001)
     for line in [
       "create and derive the key   \(Self.text(created - start))", "unlock and open             \(Self.text(unlocked - created))",
       "import \(summary.inserted) objects".padding(toLength: 28, withPad: " ", startingAt: 0)
         + "\(Self.text(imported - unlocked))  (\(Int(rate)) objects a second)",
-      "answer the questions        \(Self.text(answered - answer))", "everything                  \(Self.text(clock.now - start))",
-      "on disk                     \(InfoText.bytes(size))",
+      "answer the questions        \(Self.text(answered - answer))",
+      "synchronize two stores      \(Self.text(synchronized - checked))", "everything                  \(Self.text(clock.now - start))",
+      "the packages on disk        \(InfoText.bytes(size))",
     ] { try sink.line("   " + line) }
-    try sink.line("\nThe store is deleted again.")
+    try sink.line("\nThe stores and the hub are deleted again.")
     try sink.flush()
   }
 
@@ -194,7 +199,7 @@ package struct Demonstration {
     for file in try Self.files(in: folder) {
       let data = try Data(contentsOf: file.url)
       scanned += data.count
-      if Self.contains(data, anyOf: words) {
+      if Self.count(of: words, in: data) > 0 {
         throw ToolError(.software, "\(file.url.lastPathComponent) contains plaintext, which must not happen.")
       }
       try sink.line(
@@ -204,21 +209,22 @@ package struct Demonstration {
       "   searched for \(words.count) names, addresses and words that the store holds in \(InfoText.bytes(scanned)): none found")
   }
 
-  /// Returns whether the data contains any of the words, each at least eight bytes long, in one pass over the data.
-  private static func contains(_ data: Data, anyOf words: [String]) -> Bool {
+  /// Returns the number of words, each at least eight bytes long, that the data contains, in one pass over the data.
+  static func count(of words: [String], in data: Data) -> Int {
     var prefixes: [UInt64: [[UInt8]]] = [:]
     for word in words where word.utf8.count >= 8 {
       let bytes = Array(word.utf8)
       prefixes[bytes.withUnsafeBytes { $0.loadUnaligned(as: UInt64.self) }, default: []].append(bytes)
     }
-    return data.withUnsafeBytes { bytes in
-      guard bytes.count >= 8 else { return false }
+    var found: Set<[UInt8]> = []
+    data.withUnsafeBytes { bytes in
+      guard bytes.count >= 8 else { return }
       for offset in 0...(bytes.count - 8) {
         guard let candidates = prefixes[bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)] else { continue }
-        if candidates.contains(where: { bytes[offset...].starts(with: $0) }) { return true }
+        for candidate in candidates where bytes[offset...].starts(with: candidate) { found.insert(candidate) }
       }
-      return false
     }
+    return found.count
   }
 
   private func tryWrongPassphrase(_ store: URL) async throws {
@@ -241,7 +247,7 @@ package struct Demonstration {
     return file.path
   }
 
-  private static func files(in folder: URL) throws -> [(url: URL, size: Int)] {
+  static func files(in folder: URL) throws -> [(url: URL, size: Int)] {
     try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: [.fileSizeKey])
       .sorted { $0.lastPathComponent < $1.lastPathComponent }
       .map { ($0, try $0.resourceValues(forKeys: [.fileSizeKey]).fileSize ?? 0) }
@@ -251,7 +257,7 @@ package struct Demonstration {
     Double(duration.components.seconds) + Double(duration.components.attoseconds) * 1e-18
   }
 
-  private static func text(_ duration: Duration) -> String {
+  static func text(_ duration: Duration) -> String {
     let seconds = seconds(duration)
     return seconds < 1 ? String(format: "%.1f ms", seconds * 1000) : String(format: "%.2f s", seconds)
   }

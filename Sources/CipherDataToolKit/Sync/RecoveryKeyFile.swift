@@ -10,7 +10,7 @@ enum RecoveryKeyFile {
     let text = """
       \(try key.text())
       This is the recovery key of a CipherData account. It adds devices to the account and decrypts everything that they synchronize.
-      Keep it apart from the devices, for example on paper. Nobody can restore it.
+      Keep it apart from the devices, for example on paper. It cannot be restored.
 
       """
     do { try KeyFileStorage.write(Array(text.utf8), to: path, mayReplace: false) } catch {

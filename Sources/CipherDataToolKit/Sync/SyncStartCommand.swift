@@ -41,7 +41,7 @@ extension SyncCommand {
         if try !synced.isSynchronized() { RecoveryKeyFile.remove(recovery) }
         throw error
       }
-      Tool.note("The recovery key is in \(recovery). Keep it apart from this device: nobody can restore it.")
+      Tool.note("The recovery key is in \(recovery). Keep it apart from this device: it cannot be restored.")
       let round = try await SyncCommand.firstRound(service, "Sending", objectCount: count, store: store.store)
       Tool.note("\(store.store) is synchronized through \(hub): \(SyncText.summary(round)).")
     }
