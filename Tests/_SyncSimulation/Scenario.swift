@@ -26,6 +26,7 @@ package final class Scenario {
   package final class Device {
     let scenario: Scenario
     let store: SimulatedStore
+    package let keys = SimulatedKeys()
     private var client: SyncClient
     private var lastRecord: UInt64 = 0
     package var wall: Int64 = 1_000
@@ -34,7 +35,7 @@ package final class Scenario {
     init(_ scenario: Scenario, _ id: UInt64) {
       self.scenario = scenario
       store = SimulatedStore(device: DeviceID(id))
-      client = SyncClient(Scenario.model, SimulatedHashing(), SimulatedHashing())
+      client = SyncClient(Scenario.model, keys, SimulatedHashing())
       lastRecord = id << 32
     }
 
@@ -43,10 +44,12 @@ package final class Scenario {
     package var outbox: SealedCommit? { store.state.outbox?.commit }
     /// The largest number of records, changes or objects that a call to the store has read or written.
     package var largestPortion: Int { store.largestPortion }
+    package func quarantinedCount() throws -> Int { try client.quarantinedCount(in: store) }
+    package func isIdle() throws -> Bool { try client.isIdle(in: store) }
     package var pendingCount: Int { store.state.saves.count { $0.number > store.state.zone.settledThrough } }
 
     /// Starts the process again.
-    package func restart() { client = SyncClient(Scenario.model, SimulatedHashing(), SimulatedHashing(), limits: limits) }
+    package func restart() { client = SyncClient(Scenario.model, keys, SimulatedHashing(), limits: limits) }
 
     /// Returns a copy of the store's file, to be restored later.
     package func backUp() -> Any { store.state }
@@ -151,8 +154,10 @@ package final class Scenario {
     /// Sends requests and receives their answers until there is nothing to do.
     ///
     /// - Parameter step: Called before each request.
-    package func synchronize(beforeEach step: (SyncClient.Action) throws -> Void = { _ in }) throws {
-      var actions = try handle(.remoteChange)
+    package func synchronize(
+      _ event: SyncClient.Event = .remoteChange, beforeEach step: (SyncClient.Action) throws -> Void = { _ in }
+    ) throws {
+      var actions = try handle(event)
       while let action = actions.first {
         actions.removeFirst()
         try step(action)

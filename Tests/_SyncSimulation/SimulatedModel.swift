@@ -31,7 +31,7 @@ struct SimulatedModel {
         references.append(
           Reference(
             property: PropertyID(UInt64(number * 100 + 50 + index)), destination: destination, isRequired: isRequired,
-            isExclusive: random.chance(0.4)))
+            isExclusive: random.chance(0.5)))
       }
       entities.append(Entity(id: EntityID(UInt64(number)), attributes: attributes, references: references))
     }

@@ -10,6 +10,7 @@ final class SimulatedStore: SyncStore {
     var lastNumber: Int64 = 0
     var outbox: FrozenCommit?
     var staged: [StoredRecord] = []
+    var quarantined: [RecordName: StoredRecord] = [:]
     /// The records that have ever referred to a record, and by which relationships.
     var referrers: [RecordID: [RecordID: Set<PropertyID>]] = [:]
   }
@@ -173,6 +174,21 @@ final class SimulatedStore: SyncStore {
   func removeStagedRecords() throws {
     try call()
     state.staged = []
+  }
+
+  func setQuarantined(_ record: StoredRecord?, _ name: RecordName) throws {
+    try call()
+    state.quarantined[name] = record
+  }
+  func quarantined(_ name: RecordName) throws -> StoredRecord? {
+    try call()
+    return state.quarantined[name]
+  }
+  func quarantined(after name: RecordName?, maximumCount: Int) throws -> [StoredRecord] {
+    try call()
+    if state.quarantined.isEmpty { return [] }
+    let names = state.quarantined.keys.filter { other in name.map { $0 < other } ?? true }.sorted()
+    return names.prefix(maximumCount).compactMap { state.quarantined[$0] }
   }
 
   // MARK: The application

@@ -97,7 +97,9 @@ struct ObjectEditor {
   }
 
   mutating func delete(_ random: inout SimulationRandom) {
-    guard let id = random.element(of: objects.keys.sorted()) else { return }
+    // Often objects that others wait for.
+    let exclusive = random.chance(0.4) ? objects.filter { model.entity($0.value.entity).references.contains(where: \.isExclusive) } : [:]
+    guard let id = random.element(of: (exclusive.isEmpty ? objects : exclusive).keys.sorted()) else { return }
     delete(id)
   }
 

@@ -31,9 +31,15 @@ package final class Simulation {
     package var seed: UInt64
     package var deviceCount: Int
     package var loss: Double
+    /// Whether devices lack keys for a time. Meanwhile, parts of saves are not visible.
+    package var losesKeys: Bool
 
-    package init(seed: UInt64, deviceCount: Int, loss: Double) { (self.seed, self.deviceCount, self.loss) = (seed, deviceCount, loss) }
-    package var description: String { "Simulation.Setup(seed: \(seed), deviceCount: \(deviceCount), loss: \(loss))" }
+    package init(seed: UInt64, deviceCount: Int, loss: Double, losesKeys: Bool = false) {
+      (self.seed, self.deviceCount, self.loss, self.losesKeys) = (seed, deviceCount, loss, losesKeys)
+    }
+    package var description: String {
+      "Simulation.Setup(seed: \(seed), deviceCount: \(deviceCount), loss: \(loss), losesKeys: \(losesKeys))"
+    }
   }
 
   enum Message {
@@ -50,6 +56,8 @@ package final class Simulation {
   let hashing = SimulatedHashing()
   let hub: Hub
   let storage: SimulatedHub
+  /// The keys of each device.
+  let keys: [SimulatedKeys]
   var devices: [SimulatedDevice] = []
   /// The messages that were sent. Slow ones arrive when others have long been answered.
   var network: [(message: Message, isSlow: Bool)] = []
@@ -68,6 +76,7 @@ package final class Simulation {
     var random = SimulationRandom(setup.seed)
     model = SimulatedModel(&random)
     hub = Hub(hashing)
+    keys = (0..<setup.deviceCount).map { _ in SimulatedKeys() }
     storage = SimulatedHub(incarnation: random.next())
     for number in 0..<setup.deviceCount {
       let store = SimulatedStore(device: newIdentity())
@@ -85,7 +94,7 @@ package final class Simulation {
     }
   }
 
-  private func makeClient(_ number: Int) -> SyncClient { SyncClient(model.syncModel, hashing, hashing, limits: limits(of: number)) }
+  private func makeClient(_ number: Int) -> SyncClient { SyncClient(model.syncModel, keys[number], hashing, limits: limits(of: number)) }
 
   func limits(of number: Int) -> SyncClient.Limits {
     var limits = SyncClient.Limits()
@@ -173,18 +182,24 @@ package final class Simulation {
     case .remoteChange: try handle(.remoteChange, on: device, &random)
     case .kill:
       switch random.number(below: 10) {
-      case 0: try handle(.copied, on: device, &random)
-      case 1...3: try restart(device, &random)
+      case 0...1: try handle(.copied, on: device, &random)
+      case 2...3: try restart(device, &random)
       default: device.store.callsUntilKill = random.number(below: 60)
       }
     case .setClock: device.clockError = Int64(random.number(below: 7_200_000)) - 3_600_000
     case .restoreHub:
       guard let copy = random.element(of: hubCopies) else { break }
       let incarnation = storage.state.incarnation
+      // Answers from before the restoration arrive late.
+      for index in network.indices { if case .pushAnswer = network[index].message { network[index].isSlow = true } }
       storage.state = copy
       storage.state.incarnation = random.chance(0.5) ? Incarnation(random.next()) : incarnation
       hubCopies = [copy]
     case .restoreDevice: try restore(device, &random)
+    case .setKeys:
+      let missing = random.chance(0.7) ? random.next() % 2 : nil
+      keys[device.number].isMissing = { $0.version.words.1 % 2 == missing }
+      try handle(.keysChanged, on: device, &random)
     }
     try checks.check(device, in: self)
   }
@@ -195,6 +210,8 @@ package final class Simulation {
     for device in devices {
       device.store.callsUntilKill = nil
       for id in device.store.state.objects.keys.sorted() { addBaseline(id, on: device) }
+      keys[device.number].isMissing = { _ in false }
+      try handle(.keysChanged, on: device, &random)
     }
     for round in 0..<60 {
       for device in devices {

@@ -15,6 +15,8 @@ package struct SimulationEvent: Hashable, Sendable, CustomStringConvertible {
     case restoreHub
     /// A device's store is replaced by an older copy, which the device notices or not.
     case restoreDevice
+    /// A device loses keys, or gets them.
+    case setKeys
   }
   package var kind: Kind
   package var device: Int

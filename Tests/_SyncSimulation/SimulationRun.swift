@@ -3,21 +3,23 @@ package enum SimulationRun {
   /// Returns the setup and the events of a seed.
   package static func plan(_ seed: UInt64) -> (Simulation.Setup, [SimulationEvent]) {
     var random = SimulationRandom(seed)
-    let setup = Simulation.Setup(
+    var setup = Simulation.Setup(
       seed: random.next(), deviceCount: 2 + random.number(below: random.chance(0.2) ? 7 : 3),
       loss: [0, 0.1, 0.3][random.number(below: 3)])
     // A run has restored hubs or restored devices: if both lose a save, it is lost.
     let restoresHub = random.chance(0.5)
+    // A change that waits for a key is only on its device.
+    setup.losesKeys = restoresHub && random.chance(0.3)
     var events: [SimulationEvent] = []
-    for _ in 0..<(30 + random.number(below: 150)) {
+    for _ in 0..<(30 + random.number(below: 180)) {
       let choice = random.number(below: 1_000)
       let kind: SimulationEvent.Kind =
         switch choice {
         case ..<250: .save
-        case ..<830: .deliver
-        case ..<910: .remoteChange
-        case ..<950: .kill
-        case ..<970: .setClock
+        case ..<820: .deliver
+        case ..<900: .remoteChange
+        case ..<940: setup.losesKeys && random.chance(0.6) ? .setKeys : .kill
+        case ..<960: .setClock
         case ..<985: restoresHub ? .restoreHub : .restoreDevice
         default: restoresHub ? .deliver : .restoreDevice
         }

@@ -150,6 +150,7 @@ extension SyncClient {
 
   /// Returns the change of a record that brings the zone to a state, or nil if there is nothing to send.
   private func change(of id: RecordID, _ pending: Record?, in store: some SyncStore) throws -> RecordChange? {
+    if try holdChange(of: id, pending, in: store) { return nil }
     let entry = try store.entry(of: id)
     let base = entry?.base?.record
     guard var state = base.joined(with: entry?.held).joined(with: pending) else { return nil }

@@ -56,11 +56,17 @@ extension SyncClient {
     try updateObjects(of: changed, in: store)
   }
 
-  /// Sets the state of a record on the hub.
+  /// Sets the state of a record on the hub, or quarantines the record if it cannot be opened.
   ///
   /// - Returns: The records whose objects may change.
   func setBase(_ stored: StoredRecord, _ zone: inout ZoneState, in store: some SyncStore) throws -> [RecordID] {
-    let (id, record) = try sealing.open(stored)
+    guard let (id, record) = try? sealing.open(stored) else {
+      try store.setQuarantined(stored, stored.name)
+      return []
+    }
+    if let quarantined = try store.quarantined(stored.name), quarantined.sequence <= stored.sequence {
+      try store.setQuarantined(nil, stored.name)
+    }
     var entry = try store.entry(of: id) ?? RecordEntry()
     var changed = [id]
     if model.hasExclusiveReferences {
@@ -88,6 +94,7 @@ extension SyncClient {
       }
       last = final
     }
+    try removeQuarantined(in: store)
     var zone = try store.zone()
     try store.removeStagedRecords()  // They are from before the restoration.
     zone.incarnation = incarnation

@@ -14,6 +14,8 @@ package struct SyncClient {
     /// A request was not answered.
     case pullFailed
     case pushFailed
+    /// The device has received keys.
+    case keysChanged
     /// The store's file is a copy of the one that the device's identity belongs to.
     case copied
   }
@@ -72,6 +74,7 @@ package struct SyncClient {
     case .pushed(let digest, let answer): try receive(answer, to: digest, in: store, environment)
     case .pullFailed: (pull, wantsPull) = (nil, true)
     case .pushFailed: push = nil
+    case .keysChanged: try store.transaction { try reopenQuarantined(in: store) }
     case .copied:
       try store.transaction { try changeIdentity(in: store, environment) }
       (push, wantsPull) = (nil, true)

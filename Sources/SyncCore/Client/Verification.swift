@@ -104,15 +104,27 @@ package struct Verification {
     if found.count > space { result.hasMore = true }
   }
 
-  /// Calls a closure with the versions of all records that the device has pulled.
-  private func forEachVersion(in store: some SyncStore, _ body: (RecordVersion, RecordID) throws -> Void) throws {
+  /// Calls a closure with the versions of all records that the device has pulled, whether or not it could open them.
+  private func forEachVersion(in store: some SyncStore, _ body: (RecordVersion, RecordID?) throws -> Void) throws {
+    var quarantined: Set<RecordName> = []
+    var lastName: RecordName?
+    while true {
+      let records = try store.quarantined(after: lastName, maximumCount: maximumCount)
+      guard let final = records.last else { break }
+      for record in records {
+        quarantined.insert(record.name)
+        try body(RecordVersion(record.name, record.version), nil)
+      }
+      lastName = final.name
+    }
     var last: RecordID?
     while true {
       let records = try store.records(after: last, maximumCount: maximumCount)
       guard let final = records.last else { break }
       for id in records {
         guard let base = try store.entry(of: id)?.base else { continue }
-        try body(RecordVersion(try sealing.name(of: id), base.version), id)
+        let name = try sealing.name(of: id)
+        if !quarantined.contains(name) { try body(RecordVersion(name, base.version), id) }
       }
       last = final
     }

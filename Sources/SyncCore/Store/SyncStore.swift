@@ -52,6 +52,12 @@ package protocol SyncStore: AnyObject {
   /// - Parameter position: The number of staged records to skip.
   func stagedRecords(after position: Int, maximumCount: Int) throws -> [StoredRecord]
   func removeStagedRecords() throws
+
+  /// Keeps a record that cannot be opened, in place of an earlier one of the same name; nil removes it.
+  func setQuarantined(_ record: StoredRecord?, _ name: RecordName) throws
+  func quarantined(_ name: RecordName) throws -> StoredRecord?
+  /// Returns the quarantined records, in the order of their names.
+  func quarantined(after name: RecordName?, maximumCount: Int) throws -> [StoredRecord]
 }
 
 extension SyncStore {

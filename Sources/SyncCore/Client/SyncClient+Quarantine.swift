@@ -1,0 +1,52 @@
+/// Records that cannot be opened: because a key is missing, they are damaged, or a later version wrote them.
+///
+/// They are kept aside by their names, and everything else goes on. A change of such a record cannot be sent, because it would replace what
+/// was not read: it is held until the record can be opened or is replaced, while the other changes of its save are sent.
+extension SyncClient {
+  /// Returns the number of records that cannot be opened.
+  package func quarantinedCount(in store: some SyncStore) throws -> Int {
+    try store.transaction {
+      var count = 0
+      try forEachQuarantined(in: store) { _ in count += 1 }
+      return count
+    }
+  }
+
+  /// Opens the quarantined records for which there is a key now.
+  func reopenQuarantined(in store: some SyncStore) throws {
+    var zone = try store.zone()
+    var changed: [RecordID] = []
+    try forEachQuarantined(in: store) { changed += try setBase($0, &zone, in: store) }
+    try store.setZone(zone)
+    try updateObjects(of: changed, in: store)
+  }
+
+  /// Forgets the quarantined records, before everything is pulled again.
+  func removeQuarantined(in store: some SyncStore) throws {
+    try forEachQuarantined(in: store) { try store.setQuarantined(nil, $0.name) }
+  }
+
+  /// Holds the change of a record that cannot be opened on the hub.
+  ///
+  /// - Returns: Whether it is held, and must not be sent.
+  func holdChange(of id: RecordID, _ pending: Record?, in store: some SyncStore) throws -> Bool {
+    guard try !store.quarantined(after: nil, maximumCount: 1).isEmpty, try store.quarantined(sealing.name(of: id)) != nil else {
+      return false
+    }
+    guard let pending else { return true }
+    var entry = try store.entry(of: id) ?? RecordEntry()
+    entry.held = entry.held.joined(with: pending)
+    try store.setEntry(entry, of: id)
+    return true
+  }
+
+  private func forEachQuarantined(in store: some SyncStore, _ body: (StoredRecord) throws -> Void) throws {
+    var last: RecordName?
+    while true {
+      let records = try store.quarantined(after: last, maximumCount: limits.recordsInPage)
+      guard let final = records.last else { return }
+      for record in records { try body(record) }
+      last = final.name
+    }
+  }
+}

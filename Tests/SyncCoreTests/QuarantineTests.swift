@@ -1,0 +1,79 @@
+import SyncCore
+import XCTest
+import _SyncSimulation
+
+/// Case 14: a record that cannot be opened.
+final class QuarantineTests: XCTestCase {
+  /// Returns a scenario in which the second device cannot open the first of two notes.
+  private func scenario() throws -> (Scenario, unreadable: RecordID, other: RecordID) {
+    let scenario = Scenario()
+    let (a, b) = (scenario.devices[0], scenario.devices[1])
+    let folder = try a.insertFolder("Home")
+    let (unreadable, other) = (try a.insertNote("1", in: folder), try a.insertNote("1", in: folder))
+    for device in [a, b] { try device.synchronize() }
+    try a.set(Scenario.text, .text("2"), of: unreadable)
+    let name = b.keys.name(of: unreadable)
+    b.keys.isMissing = { $0.name == name }
+    for device in [a, b] { try device.synchronize() }
+    return (scenario, unreadable, other)
+  }
+
+  func testLaterCommitsGoOn() throws {
+    let (scenario, unreadable, other) = try scenario()
+    let (a, b) = (scenario.devices[0], scenario.devices[1])
+    XCTAssertEqual(try b.quarantinedCount(), 1)
+    XCTAssertEqual(b.objects[unreadable]?.values[Scenario.text], .text("1"))
+    try a.set(Scenario.text, .text("2"), of: other)
+    try a.synchronize()
+    try b.synchronize()
+    XCTAssertEqual(b.objects[other]?.values[Scenario.text], .text("2"))
+    try b.set(Scenario.color, .integer(2), of: other)
+    try b.synchronize()
+    try a.synchronize()
+    XCTAssertEqual(a.objects[other]?.values[Scenario.color], .integer(2))
+    XCTAssertEqual(try b.quarantinedCount(), 1)
+    XCTAssertEqual(try b.verify(), Verification.Result())
+  }
+
+  func testARecordIsOpenedWhenItsKeyArrives() throws {
+    let (scenario, unreadable, _) = try scenario()
+    let b = scenario.devices[1]
+    b.restart()
+    b.keys.isMissing = { _ in false }
+    try b.synchronize(.keysChanged)
+    XCTAssertEqual(try b.quarantinedCount(), 0)
+    XCTAssertEqual(b.objects[unreadable]?.values[Scenario.text], .text("2"))
+  }
+
+  func testARecordLeavesTheQuarantineWhenItIsReplaced() throws {
+    let (scenario, unreadable, _) = try scenario()
+    let (a, b) = (scenario.devices[0], scenario.devices[1])
+    b.keys.isMissing = { _ in false }
+    try a.set(Scenario.text, .text("3"), of: unreadable)
+    for device in [a, b] { try device.synchronize() }
+    XCTAssertEqual(try b.quarantinedCount(), 0)
+    XCTAssertEqual(b.objects[unreadable]?.values[Scenario.text], .text("3"))
+  }
+
+  func testAChangeOfTheRecordWaitsAndOthersAreSent() throws {
+    let (scenario, unreadable, other) = try scenario()
+    let (a, b) = (scenario.devices[0], scenario.devices[1])
+    try b.save(
+      PendingChange(unreadable, entity: Scenario.note, [Scenario.color: .integer(7)]),
+      PendingChange(other, entity: Scenario.note, [Scenario.color: .integer(7)]))
+    try b.synchronize()
+    try a.synchronize()
+    XCTAssertEqual(a.objects[other]?.values[Scenario.color], .integer(7))
+    XCTAssertNil(a.objects[unreadable]?.values[Scenario.color])
+    XCTAssertEqual(b.objects[unreadable]?.values[Scenario.color], .integer(7), "visible on its device")
+    XCTAssertFalse(try b.isIdle())
+    b.keys.isMissing = { _ in false }
+    try b.synchronize(.keysChanged)
+    try a.synchronize()
+    XCTAssertTrue(try b.isIdle())
+    for device in [a, b] {
+      XCTAssertEqual(device.objects[unreadable]?.values[Scenario.color], .integer(7))
+      XCTAssertEqual(device.objects[unreadable]?.values[Scenario.text], .text("2"))
+    }
+  }
+}
