@@ -31,6 +31,8 @@ import Synchronization
 ///
 /// A second device calls ``joinAccount(recoveryKey:)`` instead of ``createAccount()``, once. From then on, loading the stores starts their
 /// synchronization. Several processes can open a store: one of them synchronizes it, and another one takes over when that ends.
+///
+/// Safe to use from any thread, as its superclass is: its own state is locked.
 public final class PersistentCloudContainer: PersistentContainer, @unchecked Sendable {
   private let cloudStores = Mutex<[CloudStore]>([])
   private let receivers = Mutex<[UUID: AsyncStream<CloudEvent>.Continuation]>([:])
@@ -79,6 +81,8 @@ public final class PersistentCloudContainer: PersistentContainer, @unchecked Sen
   // MARK: Accounts
 
   /// Whether the store belongs to an account, so that it is synchronized.
+  ///
+  /// - Throws: ``SyncError`` with `noCloudStore` if no store has cloud options; ``StoreError`` if a store cannot be read.
   public var isSynchronized: Bool {
     get async throws {
       for store in try stores() {
@@ -91,7 +95,7 @@ public final class PersistentCloudContainer: PersistentContainer, @unchecked Sen
   /// Creates an account with this device as its first one, on the hub of the store's options, whose file is created unless it exists.
   ///
   /// The objects of the store are sent from now on, in the background.
-  /// - Returns: The recovery key, with which other devices join. Nobody can restore it: show it once, and let the user keep it in a safe
+  /// - Returns: The recovery key, with which other devices join. It cannot be restored: show it once, and let the user keep it in a safe
   ///   place.
   /// - Throws: ``SyncError`` with `unsupportedModel` if the model has parts that cannot be synchronized, with `alreadySynchronized` if the
   ///   store belongs to an account.
@@ -111,6 +115,8 @@ public final class PersistentCloudContainer: PersistentContainer, @unchecked Sen
   }
 
   /// Ends the synchronization of the store, whose objects remain on this device. What was not sent yet stays here only.
+  ///
+  /// - Throws: ``SyncError`` with `busy` if another process synchronizes the store; ``StoreError`` if it cannot be written.
   public func leaveAccount() async throws { try await store().leave() }
 
   // MARK: State
@@ -126,6 +132,8 @@ public final class PersistentCloudContainer: PersistentContainer, @unchecked Sen
   public func synchronize() async throws { for store in try stores() { try await store.synchronize() } }
 
   /// The number of saves that the hub has not accepted yet.
+  ///
+  /// - Throws: ``SyncError`` with `notSynchronized` if a store does not belong to an account; ``StoreError`` if it cannot be read.
   public var pendingCount: Int {
     get async throws {
       var count = 0

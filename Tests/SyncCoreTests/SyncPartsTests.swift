@@ -10,7 +10,7 @@ final class SyncPartsTests: XCTestCase {
     for device in scenario.devices {
       device.limits.changesInCommit = 3
       device.limits.recordsInPage = 4
-      device.limits.recordsInPortion = 5
+      device.limits.recordsInBatch = 5
       device.restart()
     }
     let folder = try scenario.devices[0].insertFolder("Home")
@@ -54,7 +54,7 @@ final class SyncPartsTests: XCTestCase {
     let scenario = Scenario()
     for device in scenario.devices {
       device.limits.changesInCommit = 40
-      device.limits.recordsInPortion = 50
+      device.limits.recordsInBatch = 50
       device.limits.recordsInPage = 60
       device.restart()
     }

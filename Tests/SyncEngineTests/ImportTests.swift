@@ -59,7 +59,7 @@ final class ImportTests: XCTestCase {
   func testAnImportIsOneTransactionOfTheKindSync() throws {
     let stores = try Stores()
     let known = try transactions(stores.other).last?.transactionNumber ?? 0
-    stores.other.limits.recordsInPortion = 3
+    stores.other.limits.recordsInBatch = 3
     stores.other.restart()
     let folder = try find("Folder", "root", in: stores.one.context)
     for number in 0..<20 { try stores.one.context.insert("Note", ["title": "\(number)", "folder": folder]) }

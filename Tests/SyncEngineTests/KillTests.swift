@@ -91,6 +91,18 @@ final class KillTests: XCTestCase {
       try call()
       try replica.setOutbox(commit)
     }
+    func setQuarantined(_ record: StoredRecord?, _ name: RecordName) throws {
+      try call()
+      try replica.setQuarantined(record, name)
+    }
+    func quarantined(_ name: RecordName) throws -> StoredRecord? {
+      try call()
+      return try replica.quarantined(name)
+    }
+    func quarantined(after name: RecordName?, maximumCount: Int) throws -> [StoredRecord] {
+      try call()
+      return try replica.quarantined(after: name, maximumCount: maximumCount)
+    }
     func stage(_ records: [StoredRecord]) throws {
       try call()
       try replica.stage(records)

@@ -97,7 +97,7 @@ final class RandomMirror {
     requests[number] = []
     stores[number].limits.changesInCommit = Int.random(in: 1...12, using: &random)
     stores[number].limits.recordsInPage = Int.random(in: 1...12, using: &random)
-    stores[number].limits.recordsInPortion = Int.random(in: 1...6, using: &random)
+    stores[number].limits.recordsInBatch = Int.random(in: 1...6, using: &random)
     try stores[number].reopenReplica()
   }
 

@@ -102,7 +102,7 @@ package final class Simulation {
     limits.changesInCommit = 1 + random.number(below: 8)
     limits.bytesInCommit = [200, 1 << 20, 1 << 20][random.number(below: 3)]
     limits.recordsInPage = 1 + random.number(below: 6)
-    limits.recordsInPortion = 1 + random.number(below: 4)
+    limits.recordsInBatch = 1 + random.number(below: 4)
     return limits
   }
 

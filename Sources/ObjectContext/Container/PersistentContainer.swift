@@ -16,7 +16,8 @@ import Synchronization
 /// Creating a container throws ``ModelValidationError`` if the model is not valid. Loading the stores throws ``StoreError`` if a store
 /// cannot be opened, for example because of a wrong key, a damaged file or a newer model. Use ``viewContext`` on the main actor, and
 /// ``performBackgroundTask(_:)`` to run an operation elsewhere with its own context. All contexts share one cache of rows.
-// `@unchecked`: all state is immutable, locked or isolated to the main actor; subclasses are responsible for theirs.
+///
+/// A container's state is immutable, locked, or isolated to the main actor. Subclasses ensure the same for theirs.
 open class PersistentContainer: @unchecked Sendable {
   /// The container's name.
   public let name: String

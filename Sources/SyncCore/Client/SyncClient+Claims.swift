@@ -37,17 +37,17 @@ extension SyncClient {
     }
   }
 
-  /// Calls a closure with the changes of pending saves, which are read in portions.
+  /// Calls a closure with the changes of pending saves, which are read in batches.
   func forEachChange(after number: Int64, in store: some SyncStore, _ body: (PendingSave, PendingChange) throws -> Void) throws {
     var last = number
     while true {
-      let saves = try store.pendingSaves(after: last, maximumChangeCount: limits.recordsInPortion)
+      let saves = try store.pendingSaves(after: last, maximumChangeCount: limits.recordsInBatch)
       guard let final = saves.last else { return }
       for save in saves {
         for change in save.changes { try body(save, change) }
         var position = save.changes.count
         while position < save.changeCount {
-          let changes = try store.changes(of: save.number, from: position, maximumCount: limits.recordsInPortion)
+          let changes = try store.changes(of: save.number, from: position, maximumCount: limits.recordsInBatch)
           if changes.isEmpty { break }
           position += changes.count
           for change in changes { try body(save, change) }

@@ -110,9 +110,9 @@ extension SyncClient {
         return (changes, nil)
       }
       while !isFull() {
-        let portion = try store.changes(of: through, from: position, maximumCount: limits.changesInCommit - changes.count)
-        if portion.isEmpty { return (changes, nil) }
-        for pending in portion where !isFull() {
+        let batch = try store.changes(of: through, from: position, maximumCount: limits.changesInCommit - changes.count)
+        if batch.isEmpty { return (changes, nil) }
+        for pending in batch where !isFull() {
           add(try change(of: pending.id, pending.record(save.stamp), in: store))
           position += 1
         }
@@ -197,6 +197,6 @@ extension SyncClient {
 
   /// Updates the objects that follow from the states of records.
   func updateObjects(of changed: some Sequence<RecordID>, in store: some SyncStore) throws {
-    try VisibleState(model, in: store, portion: limits.recordsInPortion).update(changed)
+    try VisibleState(model, in: store, batch: limits.recordsInBatch).update(changed)
   }
 }

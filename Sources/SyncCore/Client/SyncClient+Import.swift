@@ -29,17 +29,17 @@ extension SyncClient {
     return page.isLast
   }
 
-  /// Imports the staged records: first all states, then, in portions, the objects that follow from them.
+  /// Imports the staged records: first all states, then, in batches, the objects that follow from them.
   private func importStagedRecords(in store: some SyncStore) throws {
     var zone = try store.zone()
     guard let staging = zone.staging else { return }
     var changed: [RecordID] = []
     var position = 0
     while true {
-      let portion = try store.stagedRecords(after: position, maximumCount: limits.recordsInPortion)
-      if portion.isEmpty { break }
-      position += portion.count
-      for stored in portion {
+      let batch = try store.stagedRecords(after: position, maximumCount: limits.recordsInBatch)
+      if batch.isEmpty { break }
+      position += batch.count
+      for stored in batch {
         changed += try setBase(stored, &zone, in: store)
       }
     }

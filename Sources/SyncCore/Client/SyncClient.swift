@@ -54,7 +54,7 @@ package struct SyncClient {
     package var bytesInCommit = 1 << 20
     package var recordsInPage = 1_000
     /// The number of records that an import reads, and of objects that it writes, at once.
-    package var recordsInPortion = 2_000
+    package var recordsInBatch = 2_000
 
     package init() {}
   }

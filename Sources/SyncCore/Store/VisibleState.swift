@@ -6,14 +6,14 @@
 /// same states have the same objects.
 ///
 /// An update evaluates each record once, from the states and never from other objects. The order in which records are evaluated is
-/// therefore irrelevant, and objects can be written in portions: apart from IDs, an update keeps only one portion in memory.
+/// therefore irrelevant, and objects can be written in batches: apart from IDs, an update keeps only one batch in memory.
 package final class VisibleState {
   let model: SyncModel
   let store: any SyncStore
-  private let portion: Int
+  private let batch: Int
   private let settledThrough: Int64
 
-  // What was read since the last portion.
+  // What was read since the last batch.
   private var states: [RecordID: Record?] = [:]
   private var objects: [RecordID: SyncedObject?] = [:]
   private var existence: [RecordID: Bool] = [:]
@@ -25,9 +25,9 @@ package final class VisibleState {
   private var written: [(id: RecordID, object: SyncedObject?)] = []
   private var removed: [RecordID] = []
 
-  /// - Parameter portion: The number of objects to write at once. Objects that refer to each other in a cycle are not separated.
-  package init(_ model: SyncModel, in store: any SyncStore, portion: Int) throws {
-    (self.model, self.store, self.portion) = (model, store, portion)
+  /// - Parameter batch: The number of objects to write at once. Objects that refer to each other in a cycle are not separated.
+  package init(_ model: SyncModel, in store: any SyncStore, batch: Int) throws {
+    (self.model, self.store, self.batch) = (model, store, batch)
     settledThrough = try store.zone().settledThrough
   }
 
@@ -43,7 +43,7 @@ package final class VisibleState {
     }
     // Deletions are last, when nothing refers to the objects anymore.
     while !removed.isEmpty {
-      let count = max(portion - written.count, written.isEmpty ? 1 : 0)
+      let count = max(batch - written.count, written.isEmpty ? 1 : 0)
       written += removed.suffix(count).map { ($0, nil) }
       removed.removeLast(min(count, removed.count))
       try write()
@@ -83,10 +83,10 @@ package final class VisibleState {
         written.append((step.id, step.object))
         unfinished.remove(step.id)
         awaited.remove(step.id)
-        if awaited.isEmpty, written.count >= portion { try write() }
+        if awaited.isEmpty, written.count >= batch { try write() }
       }
     }
-    if awaited.isEmpty, states.count > 4 * portion { forget() }
+    if awaited.isEmpty, states.count > 4 * batch { forget() }
   }
 
   /// Evaluates a record. Returns the object to write, or nil if it is not written now.

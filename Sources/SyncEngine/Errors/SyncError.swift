@@ -69,11 +69,10 @@ extension SyncError.Reason {
     Self(.unsupportedStore, "Stores of the type “\(type)” are not synchronized, or the store was not opened for synchronization.")
   }
 
-  static func unsupportedModel(_ obstacles: [SyncObstacle]) -> Self {
+  static func unsupportedModel(_ obstacles: [String]) -> Self {
     var reason = Self(
-      .unsupportedModel,
-      "The model cannot be synchronized yet: \(obstacles.map(\.description).joined(separator: "; ")). Nothing was changed.")
-    reason.obstacles = obstacles.map(\.description)
+      .unsupportedModel, "The model cannot be synchronized yet: \(obstacles.joined(separator: "; ")). Nothing was changed.")
+    reason.obstacles = obstacles
     return reason
   }
 

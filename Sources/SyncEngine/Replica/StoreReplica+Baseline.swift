@@ -31,7 +31,7 @@ extension StoreReplica {
   /// The lineage of the store's file. Another one means that the file is a copy.
   package func lineage() throws -> String { try (history as? any LineageStore)?.lineageIdentifier() ?? store.identifier }
 
-  /// Adds a portion of the objects that were there before synchronization began.
+  /// Adds a batch of the objects that were there before synchronization began.
   ///
   /// Objects that are changed meanwhile are in pending saves as well, whose values are newer.
   /// - Returns: Whether all objects are added.
@@ -84,7 +84,7 @@ extension StoreReplica {
   }
 
   private func keys(of entity: CompiledEntity, after key: Int64, _ count: Int) throws -> [Int64] {
-    // The keys of an entity take little memory, and are read once for many portions.
+    // The keys of an entity take little memory, and are read once for many batches.
     if baselineKeys?.entity != entity.number || key == 0 {
       var fetch = FetchSpecification(entityName: entity.name)
       fetch.includesSubentities = false

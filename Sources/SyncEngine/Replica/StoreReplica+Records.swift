@@ -99,47 +99,11 @@ extension StoreReplica {
     let next = try commit.next.map { Slot.bytes(try JSONEncoder().encode($0)) } ?? .null
     try transactionTables.execute(SyncStatement.setOutbox, .int(commit.through), next, .bytes(Data(CommitCoding.encode(commit.commit))))
   }
-
-  // MARK: Staged records
-
-  package func stage(_ records: [StoredRecord]) throws {
-    for record in records {
-      try transactionTables.execute(
-        SyncStatement.stage, .bytes(Data(record.name.digest.bytes)), .int(record.sequence), .bytes(Data(record.version.bytes)),
-        .int(record.isDeleted ? 1 : 0), .bytes(Data(record.body)))
-    }
-  }
-
-  package func stagedRecords(after position: Int, maximumCount: Int) throws -> [StoredRecord] {
-    var found: [StoredRecord] = []
-    try transactionTables.query(SyncStatement.staged, .int(Int64(position)), .int(Int64(maximumCount))) { row in
-      found.append(
-        StoredRecord(
-          name: RecordName(try Digest(bytes: row.bytes(1))), sequence: row.int64(2), version: try Digest(bytes: row.bytes(3)),
-          isDeleted: row.int64(4) != 0, body: row.bytes(5)))
-    }
-    return found
-  }
-
-  package func removeStagedRecords() throws { try transactionTables.execute(SyncStatement.removeStaged) }
 }
 
 extension RecordEntry {
   /// The records that the states refer to.
   fileprivate var references: Set<RecordID> {
     Set([base?.record, held].compactMap { $0 }.flatMap { $0.fields.compactMap(\.value.reference) })
-  }
-}
-
-extension Digest {
-  var bytes: [UInt8] {
-    var writer = WireWriter()
-    writer.write(self)
-    return writer.bytes
-  }
-
-  init(bytes: [UInt8]) throws {
-    var reader = WireReader(bytes)
-    self = try reader.readDigest()
   }
 }

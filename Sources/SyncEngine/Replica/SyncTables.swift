@@ -29,6 +29,11 @@ package final class SyncTables: SideTableOwner {
         "(id BLOB PRIMARY KEY NOT NULL, entity INTEGER NOT NULL, key INTEGER NOT NULL, number INTEGER NOT NULL) WITHOUT ROWID"),
       // The commit, or the part of one, that is being sent.
       .init("cipherdata_sync_outbox", "(id INTEGER PRIMARY KEY NOT NULL, through INTEGER NOT NULL, next BLOB, bytes BLOB NOT NULL)"),
+      // Records that cannot be opened.
+      .init(
+        "cipherdata_sync_quarantine",
+        "(name BLOB PRIMARY KEY NOT NULL, sequence INTEGER NOT NULL, version BLOB NOT NULL, deleted INTEGER NOT NULL, body BLOB NOT NULL) "
+          + "WITHOUT ROWID"),
       // Pulled records until the pull is complete, in the order of their arrival.
       .init(
         "cipherdata_sync_staged",
@@ -71,9 +76,16 @@ enum SyncStatement {
   static let setOutbox = "INSERT INTO cipherdata_sync_outbox VALUES (1, ?, ?, ?)"
   static let removeOutbox = "DELETE FROM cipherdata_sync_outbox"
 
+  static let setQuarantined = "INSERT OR REPLACE INTO cipherdata_sync_quarantine VALUES (?, ?, ?, ?, ?)"
+  static let removeQuarantined = "DELETE FROM cipherdata_sync_quarantine WHERE name = ?"
+  static let quarantined = "SELECT name, sequence, version, deleted, body FROM cipherdata_sync_quarantine WHERE name = ?"
+  static let quarantinedAfter =
+    "SELECT name, sequence, version, deleted, body FROM cipherdata_sync_quarantine WHERE name > ? ORDER BY name LIMIT ?"
+  static let quarantinedCount = "SELECT count(*) FROM cipherdata_sync_quarantine"
+
   static let stage =
     "INSERT INTO cipherdata_sync_staged (name, sequence, version, deleted, body) VALUES (?, ?, ?, ?, ?)"
   static let staged =
-    "SELECT position, name, sequence, version, deleted, body FROM cipherdata_sync_staged WHERE position > ? ORDER BY position LIMIT ?"
+    "SELECT name, sequence, version, deleted, body FROM cipherdata_sync_staged WHERE position > ? ORDER BY position LIMIT ?"
   static let removeStaged = "DELETE FROM cipherdata_sync_staged"
 }

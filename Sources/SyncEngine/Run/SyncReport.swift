@@ -33,6 +33,8 @@ package struct SyncStatus: Hashable, Sendable {
   package var frozenBytes: Int
   /// The number of objects that were there before and have been added to the zone; nil if all are.
   package var baselineCount: Int?
+  /// The number of records that cannot be opened, because their key is missing or they are damaged. They are kept until they can be.
+  package var unreadableCount: Int
   package var report: SyncReport
 }
 
@@ -55,6 +57,7 @@ extension StoreReplica {
         pendingSaves: pending.saves.count,
         pendingChanges: pending.saves.reduce(0) { $0 + $1.changes.count },
         frozenBytes: try outbox().map { CommitCoding.encode($0.commit).count } ?? 0, baselineCount: state.baseline?.count,
+        unreadableCount: try quarantinedCount(),
         report: try report())
     }
   }

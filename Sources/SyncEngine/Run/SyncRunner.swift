@@ -50,7 +50,7 @@ package actor SyncRunner {
   // MARK: Rounds
 
   /// The number of objects that are added to the zone in one transaction.
-  private static let baselinePortion = 1_000
+  private static let baselineBatch = 1_000
 
   /// Pulls and pushes until there is nothing to do.
   ///
@@ -103,7 +103,7 @@ package actor SyncRunner {
   private func addBaseline(_ round: inout Round, _ progress: (@Sendable (Round) -> Void)?) async throws {
     while true {
       let before = try replica.transaction { try replica.replicaState()?.baseline?.count }
-      let isComplete = try replica.addBaseline(maximumCount: Self.baselinePortion)
+      let isComplete = try replica.addBaseline(maximumCount: Self.baselineBatch)
       if let before {
         round.added += max(0, (try replica.transaction { try replica.replicaState()?.baseline?.count } ?? before) - before)
         progress?(round)

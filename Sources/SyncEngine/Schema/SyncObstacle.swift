@@ -31,7 +31,7 @@ extension SyncSchema {
   /// Throws ``SyncError`` with what stands in the way of synchronizing the model.
   package func check(path: String? = nil) throws(SyncError) {
     let obstacles = obstacles
-    if !obstacles.isEmpty { throw SyncError(.unsupportedModel(obstacles), path: path) }
+    if !obstacles.isEmpty { throw SyncError(.unsupportedModel(obstacles.map(\.description)), path: path) }
   }
 
   /// What stands in the way of synchronizing the model, in the order of its entities; empty if it can be synchronized.

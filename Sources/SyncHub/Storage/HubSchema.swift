@@ -73,7 +73,8 @@ enum HubStatement: Int, CaseIterable {
       SELECT l.sequence, l.device, l.device_sequence, l.digest, l.signature FROM device d
       JOIN commit_log l ON l.zone = d.zone AND l.sequence = d.sequence WHERE d.zone = ? AND d.device = ?
       """
-    case .newCommit: "INSERT INTO commit_log (zone, sequence, device, device_sequence, digest, signature, head) VALUES (?, ?, ?, ?, ?, ?, ?)"
+    case .newCommit:
+      "INSERT INTO commit_log (zone, sequence, device, device_sequence, digest, signature, head) VALUES (?, ?, ?, ?, ?, ?, ?)"
     case .setLastCommit: "INSERT OR REPLACE INTO device (zone, device, sequence) VALUES (?, ?, ?)"
     case .commits:
       """

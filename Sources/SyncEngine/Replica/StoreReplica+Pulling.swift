@@ -1,0 +1,82 @@
+import Foundation
+import ObjectModel
+import SQLCipherStore
+package import SyncCore
+
+// Pulled records that are not part of the replica yet.
+
+extension StoreReplica {
+  // MARK: Staged records
+
+  package func stage(_ records: [StoredRecord]) throws {
+    for record in records {
+      try transactionTables.execute(
+        SyncStatement.stage, .bytes(Data(record.name.digest.bytes)), .int(record.sequence), .bytes(Data(record.version.bytes)),
+        .int(record.isDeleted ? 1 : 0), .bytes(Data(record.body)))
+    }
+  }
+
+  package func stagedRecords(after position: Int, maximumCount: Int) throws -> [StoredRecord] {
+    var found: [StoredRecord] = []
+    try transactionTables.query(SyncStatement.staged, .int(Int64(position)), .int(Int64(maximumCount))) {
+      found.append(try StoredRecord($0))
+    }
+    return found
+  }
+
+  package func removeStagedRecords() throws { try transactionTables.execute(SyncStatement.removeStaged) }
+
+  // MARK: Records that cannot be opened
+
+  package func setQuarantined(_ record: StoredRecord?, _ name: RecordName) throws {
+    guard let record else {
+      try transactionTables.execute(SyncStatement.removeQuarantined, .bytes(Data(name.digest.bytes)))
+      return
+    }
+    try transactionTables.execute(
+      SyncStatement.setQuarantined, .bytes(Data(record.name.digest.bytes)), .int(record.sequence), .bytes(Data(record.version.bytes)),
+      .int(record.isDeleted ? 1 : 0), .bytes(Data(record.body)))
+  }
+
+  package func quarantined(_ name: RecordName) throws -> StoredRecord? {
+    var found: StoredRecord?
+    try transactionTables.query(SyncStatement.quarantined, .bytes(Data(name.digest.bytes))) { found = try StoredRecord($0) }
+    return found
+  }
+
+  package func quarantined(after name: RecordName?, maximumCount: Int) throws -> [StoredRecord] {
+    var found: [StoredRecord] = []
+    try transactionTables.query(
+      SyncStatement.quarantinedAfter, .bytes(Data(name?.digest.bytes ?? [])), .int(Int64(maximumCount))
+    ) { found.append(try StoredRecord($0)) }
+    return found
+  }
+
+  /// The number of records that cannot be opened.
+  func quarantinedCount() throws -> Int {
+    var count = 0
+    try transactionTables.query(SyncStatement.quarantinedCount) { count = Int($0.int64(0)) }
+    return count
+  }
+}
+
+extension StoredRecord {
+  fileprivate init(_ row: SideTableRow) throws {
+    self.init(
+      name: RecordName(try Digest(bytes: row.bytes(0))), sequence: row.int64(1), version: try Digest(bytes: row.bytes(2)),
+      isDeleted: row.int64(3) != 0, body: row.bytes(4))
+  }
+}
+
+extension Digest {
+  /// The bytes, whose order is that of the digests.
+  fileprivate var bytes: [UInt8] {
+    allWords.flatMap { word in stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: word >> UInt64($0)) } }
+  }
+
+  fileprivate init(bytes: [UInt8]) throws {
+    guard bytes.count == 32 else { throw WireError.invalid }
+    func word(_ index: Int) -> UInt64 { bytes[8 * index..<8 * index + 8].reduce(0) { $0 << 8 | UInt64($1) } }
+    self.init(word(0), word(1), word(2), word(3))
+  }
+}
