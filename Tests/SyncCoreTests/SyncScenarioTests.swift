@@ -137,6 +137,26 @@ final class SyncScenarioTests: XCTestCase {
     }
   }
 
+  /// Case 19: a pull does not wait for a push, nor a push for a pull.
+  func testPullsAndPushesDoNotWaitForEachOther() throws {
+    let scenario = Scenario()
+    let (a, b) = (scenario.devices[0], scenario.devices[1])
+    for device in [a, b] { try device.synchronize() }
+    let mine = try a.insertFolder("mine")
+    guard case .push(let commit)? = try a.handle(.save).first else { return XCTFail("no commit") }
+    // While the commit is not answered, what others save arrives.
+    let theirs = try b.insertFolder("theirs")
+    try b.synchronize()
+    guard case .pull(let request)? = try a.handle(.remoteChange).first else { return XCTFail("no pull") }
+    _ = try a.handle(scenario.answer(.pull(request)))
+    XCTAssertNotNil(a.objects[theirs])
+    // While a pull is not answered, the commit is accepted and the next one is sent.
+    guard case .pull? = try a.handle(.remoteChange).first else { return XCTFail("no pull") }
+    _ = try a.handle(scenario.answer(.push(commit)))
+    try a.set(Scenario.title, .text("next"), of: mine, Scenario.folder)
+    guard case .push? = try a.handle(.save).first else { return XCTFail("no commit") }
+  }
+
   func testAnOptionalRelationshipToADeletedObjectIsNil() throws {
     let scenario = Scenario()
     let (a, b) = (scenario.devices[0], scenario.devices[1])
@@ -212,6 +232,58 @@ final class SyncScenarioTests: XCTestCase {
     XCTAssertNotNil(b.objects[folder])
     try a.set(Scenario.title, .text("again"), of: folder, Scenario.folder)
     for device in [a, b] { try device.synchronize() }
+    assertEqualObjects(scenario)
+  }
+
+  func testObjectsFromBeforeSynchronizationAreSentInBoundedCommits() throws {
+    let scenario = Scenario()
+    let (a, b) = (scenario.devices[0], scenario.devices[1])
+    a.limits.changesInCommit = 3
+    a.restart()
+    // Records are sent in the order of their IDs: the folder that all notes require is the last one.
+    let notes = (0..<10).map { _ in a.newID() }
+    let folder = a.newID()
+    a.addExisting(folder, SyncedObject(entity: Scenario.folder, [Scenario.title: .text("Home"), Scenario.parent: .null]))
+    for note in notes {
+      a.addExisting(note, SyncedObject(entity: Scenario.note, [Scenario.text: .text("old"), Scenario.owner: .reference(folder)]))
+    }
+    try a.takeInExisting()
+    try a.set(Scenario.text, .text("new"), of: notes[0])
+    var counts: [Int] = []
+    try a.synchronize { action in
+      guard case .push(let commit) = action else { return }
+      counts.append(commit.records.count)
+      try b.synchronize()
+      XCTAssertTrue(counts.count <= 4 ? b.objects.isEmpty : b.objects.count == 11, "\(counts): \(b.objects.count) objects")
+    }
+    XCTAssertEqual(counts, [3, 3, 3, 2, 1])
+    try b.synchronize()
+    assertEqualObjects(scenario)
+    XCTAssertEqual(b.objects[notes[0]]?.values[Scenario.text], .text("new"))
+  }
+
+  /// What was complete on all devices stays so, also if the hub has lost more than a commit can have.
+  func testWhatARestoredHubHasLostIsVisibleAtOnce() throws {
+    let scenario = Scenario()
+    let (a, b) = (scenario.devices[0], scenario.devices[1])
+    a.limits.changesInCommit = 3
+    a.restart()
+    let folder = try a.insertFolder("Home")
+    for device in [a, b] { try device.synchronize() }
+    let copy = scenario.backUpHub()
+    try a.insertNotes(10, in: folder)
+    try a.synchronize()
+    scenario.restoreHub(copy, incarnation: 9)
+    var pushes = 0
+    try a.synchronize { action in
+      guard case .push = action else { return }
+      pushes += 1
+      try b.synchronize()
+      XCTAssertEqual(b.objects.count, 1)
+    }
+    XCTAssertEqual(pushes, 4)
+    try b.synchronize()
+    XCTAssertEqual(b.objects.count, 11)
     assertEqualObjects(scenario)
   }
 

@@ -68,6 +68,15 @@ package final class Scenario {
       store.setExistingObjects(store.state.objects.merging([id: object]) { $1 })
     }
 
+    /// Adds all objects that were there before synchronization to the zone.
+    package func takeInExisting() throws {
+      try store.transaction {
+        for (id, object) in store.state.objects.sorted(by: { $0.key < $1.key }) where store.state.entries[id] == nil {
+          try Baseline.add(object, of: id, in: store)
+        }
+      }
+    }
+
     package func newID() -> RecordID {
       lastRecord += 1
       return RecordID(high: 1, low: lastRecord)

@@ -121,7 +121,11 @@ package final class Simulation {
   func addBaseline(_ id: RecordID, on device: SimulatedDevice) {
     guard let object = device.store.state.objects[id] else { return }
     _ = try? device.store.transaction {
-      if try device.store.entry(of: id) == nil { try Baseline.add(object, of: id, in: device.store) }
+      // What a save has inserted is not from before synchronization.
+      let settled = try device.store.zone().settledThrough
+      if try device.store.entry(of: id) == nil, try device.store.pendingChanges(of: id, after: settled) == nil {
+        try Baseline.add(object, of: id, in: device.store)
+      }
     }
   }
 
@@ -285,6 +289,8 @@ package final class Simulation {
     let isNoticed =
       random.chance(0.6) || lastTime.milliseconds >= device.store.state.zone.clock.hubTime(at: wall(of: device))
     try handle(isNoticed ? .copied : .remoteChange, on: device, &random)
+    // If the process was killed, the next one notices it again.
+    if isNoticed, device.store.state.zone.device == copy.zone.device { try handle(.copied, on: device, &random) }
   }
 
   // MARK: Network

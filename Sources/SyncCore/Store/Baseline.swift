@@ -1,6 +1,9 @@
 /// Adds objects that were in a store before synchronization began to its zone.
 package enum Baseline {
   /// Adds an object, with the stamp of the time at which synchronization began.
+  ///
+  /// The record must not have an entry. An object that a pending save has inserted must not be added: it would be sent without the rest of
+  /// the save. An object that a save changes must be added before the save.
   @discardableResult
   package static func add(_ object: SyncedObject, of id: RecordID, in store: some SyncStore) throws -> RecordEntry {
     var entry = RecordEntry()
