@@ -115,6 +115,34 @@ final class SyncCommandTests: XCTestCase {
     try fixture.assertEqualContents(count: 5)
   }
 
+  func testTheHistoryOfUnsentSavesIsNeitherPurgedNorDeleted() async throws {
+    let fixture = try await SyncFixture.joined()
+    for text in ["four", "five", "six"] { try fixture.add(#"{"$entity":"Note","text":"\#(text)"}"#, to: "A.store") }
+    for action in [["--purge-before", "2099-01-01T00:00:00Z"], ["--disable"]] {
+      let refused = try fixture.tool.run(["history", "A.store"] + action)
+      XCTAssertEqual(refused.status, 65, "\(action): \(refused.error)")
+      XCTAssertTrue(refused.error.contains("CipherData synchronization"), refused.error)
+    }
+    XCTAssertEqual(try fixture.succeed("run", "A.store").output, "0 changes received, 3 sent\n")
+    // What was sent is not needed any more.
+    let purged = try fixture.tool.run(["history", "A.store", "--purge-before", "2099-01-01T00:00:00Z"])
+    XCTAssertEqual(purged.status, 0, purged.error)
+    for store in ["A.store", "B.store", "A.store"] { try fixture.succeed("run", store) }
+    try fixture.assertEqualContents(count: 7)
+    // A store that was left keeps no history for it.
+    try fixture.succeed("leave", "A.store")
+    let disabled = try fixture.tool.run(["history", "A.store", "--disable"])
+    XCTAssertEqual(disabled.status, 0, disabled.error)
+  }
+
+  func testAHistoryWithoutValuesIsAnError() async throws {
+    let fixture = try await SyncFixture.joined()
+    let lowered = try fixture.tool.run(["history", "A.store", "--enable"])
+    XCTAssertEqual(lowered.status, 0, lowered.error)
+    try fixture.update("A.store", "Note", "text == 'one'", "text = 'changed'")
+    try fixture.fail(65, ["history with values"], "run", "A.store")
+  }
+
   func testADestroyedStoreLeavesNoFileOfItsSynchronization() async throws {
     let fixture = try await SyncFixture.joined()
     XCTAssertEqual(try fixture.tool.run(["destroy", "B.store", "--yes"], passphrase: nil).status, 0)

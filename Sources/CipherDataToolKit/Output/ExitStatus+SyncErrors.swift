@@ -21,6 +21,8 @@ extension SyncError {
     case .notSynchronized:
       return "The store is not synchronized. “cipherdata sync start” creates an account, “cipherdata sync join” adds the store to one."
     case .alreadySynchronized: return "The store is already synchronized. “cipherdata sync leave” ends that."
+    case .historyMissing:
+      return "\(message) “cipherdata sync leave” and “cipherdata sync join” begin again, and find what was changed since."
     default: return description
     }
   }

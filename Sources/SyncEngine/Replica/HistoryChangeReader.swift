@@ -22,8 +22,15 @@ struct HistoryChangeReader {
   /// The kinds of transactions that are sent: all but those of synchronization itself.
   private static let kinds = Set(HistoryKind.allCases).subtracting([.sync, .begin])
 
-  /// The number of the newest transaction, or 0 if there is none.
-  var newest: Int64 { get throws { try history.historyBounds()?.newest.number ?? 0 } }
+  /// The number of the newest transaction.
+  ///
+  /// - Throws: ``SyncError`` with `historyMissing` if the history was switched off, so that saves would be missed.
+  var newest: Int64 {
+    get throws {
+      guard let bounds = try history.historyBounds() else { throw SyncError(.historyMissing, path: store.url?.path) }
+      return bounds.newest.number
+    }
+  }
 
   /// Calls `body` with each transaction after a number that changed records.
   ///
@@ -31,10 +38,13 @@ struct HistoryChangeReader {
   ///   - former: The records that objects had in earlier transactions.
   ///   - body: Receives the number of the transaction, the time at which it was made, in milliseconds since 1970, and its changes: one for
   ///     each object.
+  /// - Throws: ``SyncError`` with `historyMissing` if the history records no values.
   func read(
     after number: Int64, _ former: FormerRecords, _ body: (_ number: Int64, _ wall: Int64, _ changes: [Change]) throws -> Void
   ) throws {
-    guard let ids = try history.historyIDs() else { throw SyncError(.historyMissing, path: store.url?.path) }
+    guard try history.historySettings()?.level == .values, let ids = try history.historyIDs() else {
+      throw SyncError(.historyMissing, path: store.url?.path)
+    }
     var query = HistoryQuery()
     query.after = number
     query.kinds = Self.kinds

@@ -14,6 +14,9 @@ package struct ReplicaState: Hashable, Codable, Sendable {
   /// The last transaction of the history before which there are no pending saves.
   package var readThrough: Int64 = 0
 
+  /// The last transaction of the history that is not needed any more.
+  var consumedThrough: Int64 { max(zone.settledThrough, readThrough) }
+
   package init(zoneID: ZoneID, zone: ZoneState, lineage: String) { (self.zoneID, self.zone, self.lineage) = (zoneID, zone, lineage) }
 }
 
