@@ -33,7 +33,7 @@ import Synchronization
 /// synchronization. Several processes can open a store: one of them synchronizes it, and another one takes over when that ends.
 ///
 /// Safe to use from any thread, as its superclass is: its own state is locked.
-public final class PersistentCloudContainer: PersistentContainer, @unchecked Sendable {
+public final class PersistentCloudContainer: PersistentContainer, @unchecked Sendable {  // locked
   private let cloudStores = Mutex<[CloudStore]>([])
   private let receivers = Mutex<[UUID: AsyncStream<CloudEvent>.Continuation]>([:])
 

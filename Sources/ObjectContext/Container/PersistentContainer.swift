@@ -18,7 +18,7 @@ import Synchronization
 /// ``performBackgroundTask(_:)`` to run an operation elsewhere with its own context. All contexts share one cache of rows.
 ///
 /// A container's state is immutable, locked, or isolated to the main actor. Subclasses ensure the same for theirs.
-open class PersistentContainer: @unchecked Sendable {
+open class PersistentContainer: @unchecked Sendable {  // immutable, locked or isolated to the main actor
   /// The container's name.
   public let name: String
   /// The coordinator of the stores.
