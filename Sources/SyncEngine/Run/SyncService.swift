@@ -126,7 +126,7 @@ extension SyncRunner {
       return round
     } catch {
       // An interrupted round is not an error.
-      if !(error is CancellationError) { try? recordFailure(error) }
+      if !(error is CancellationError), (error as? HubError)?.code != .canceled { try? recordFailure(error) }
       throw error
     }
   }
