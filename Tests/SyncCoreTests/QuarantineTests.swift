@@ -55,6 +55,38 @@ final class QuarantineTests: XCTestCase {
     XCTAssertEqual(b.objects[unreadable]?.values[Scenario.text], .text("3"))
   }
 
+  func testAnObjectRemainsWhenItsRecordIsReplacedByOneThatCannotBeOpened() throws {
+    for count in [1, 5] {
+      let scenario = Scenario()
+      let (a, b) = (scenario.devices[0], scenario.devices[1])
+      b.limits.changesInCommit = 2
+      b.restart()
+      let folder = try a.insertFolder("Home")
+      for device in [a, b] { try device.synchronize() }
+      let notes = try b.insertNotes(count, in: folder)
+      // The answer to the last part is lost, and the other device replaces a record.
+      var actions = try b.handle(.save)
+      while case .push(let commit)? = actions.first {
+        let answer = try scenario.answer(.push(commit))
+        actions = commit.part.isLast ? [] : try b.handle(answer)
+      }
+      try a.synchronize()
+      try a.set(Scenario.color, .integer(7), of: notes[0])
+      try a.synchronize()
+      let name = b.keys.name(of: notes[0])
+      b.keys.isMissing = { $0.name == name && $0.sequence > 2 }
+      b.restart()
+      try b.synchronize()
+      XCTAssertEqual(try b.quarantinedCount(), 1)
+      XCTAssertEqual(b.objects[notes[0]]?.values[Scenario.text], .text("note"))
+      XCTAssertFalse(try b.isIdle(), "what was saved may not be on the hub")
+      b.keys.isMissing = { _ in false }
+      try b.synchronize(.keysChanged)
+      XCTAssertTrue(try b.isIdle())
+      XCTAssertEqual(a.objects, b.objects)
+    }
+  }
+
   func testAChangeOfTheRecordWaitsAndOthersAreSent() throws {
     let (scenario, unreadable, other) = try scenario()
     let (a, b) = (scenario.devices[0], scenario.devices[1])

@@ -190,6 +190,7 @@ extension SyncClient {
         name: record.name, sequence: point.sequence, version: record.version, isDeleted: record.isDeleted, body: record.body)
       changed += try setBase(stored, &zone, in: store)
     }
+    try holdSettledChanges(through: frozen.through, in: store)
     try store.setZone(zone)
     try updateObjects(of: changed, in: store)
     return true

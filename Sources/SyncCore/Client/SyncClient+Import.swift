@@ -45,6 +45,7 @@ extension SyncClient {
     }
     try store.removeStagedRecords()
     if let listed = staging.listedOutbox, let frozen = try store.outbox(), frozen.commit.digest == listed {
+      try holdSettledChanges(through: frozen.through, in: store)
       zone.settledThrough = frozen.through
       try store.setOutbox(nil)
     }

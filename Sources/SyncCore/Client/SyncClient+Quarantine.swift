@@ -40,6 +40,17 @@ extension SyncClient {
     return true
   }
 
+  /// Holds what saves have written to records that cannot be opened, before the saves count as accepted.
+  ///
+  /// Another device can have replaced a record between the commit of the saves and the pull that lists it. Then the only state that contains
+  /// what was saved is the one that cannot be opened.
+  func holdSettledChanges(through last: Int64, in store: some SyncStore) throws {
+    guard try !store.quarantined(after: nil, maximumCount: 1).isEmpty else { return }
+    try forEachChange(after: try store.zone().settledThrough, in: store) { save, change in
+      if save.number <= last { _ = try holdChange(of: change.id, change.record(save.stamp), in: store) }
+    }
+  }
+
   private func forEachQuarantined(in store: some SyncStore, _ body: (StoredRecord) throws -> Void) throws {
     var last: RecordName?
     while true {
