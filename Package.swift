@@ -139,8 +139,8 @@ let package = Package(
     tests(
       "SyncEngineTests",
       [
-        "SyncEngine", "SyncCore", "SyncCrypto", "SyncHub", "ObjectContext", "ObjectModel", "ObjectQuery", "ObjectStore", "SQLCipherStore", "StoreKeys",
-        "_StoreSpecification", "_SyncSimulation", "_TestSupport",
+        "SyncEngine", "SyncCore", "SyncCrypto", "SyncHub", "ObjectContext", "ObjectModel", "ObjectQuery", "ObjectStore",
+        "SQLCipherConnection", "SQLCipherStore", "StoreKeys", "_StoreSpecification", "_SyncSimulation", "_TestSupport",
       ]),
     // What an application imports to synchronize its stores.
     module("CipherDataSync", ["ObjectContext", "ObjectModel", "ObjectStore", "SQLCipherStore", "SyncCrypto", "SyncEngine", "SyncHub"]),

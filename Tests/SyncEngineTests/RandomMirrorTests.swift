@@ -17,7 +17,7 @@ final class RandomMirrorTests: XCTestCase {
     }
   }
 
-  func testStoresWithFewSavesAreEqual() { run(0..<RandomSteps.count(80), stepCount: 15) }
+  func testStoresWithFewSavesAreEqual() { run(0..<RandomSteps.count(60), stepCount: 15) }
 
-  func testStoresWithManySavesAreEqual() { run(1_000..<1_000 + RandomSteps.count(20), stepCount: 60) }
+  func testStoresWithManySavesAreEqual() { run(1_000..<1_000 + RandomSteps.count(16), stepCount: 60) }
 }

@@ -51,26 +51,28 @@ enum MirrorModel {
 final class SyncedStore {
   let folder: TemporaryFolder
   let url: URL
-  let key = StoreKey.databaseKey(SecretBytes([UInt8](repeating: 7, count: 32)))
-  let open: OpenStore
+  let key: StoreKey
+  static let databaseKey = StoreKey.databaseKey(SecretBytes([UInt8](repeating: 7, count: 32)))
+  let observer = SQLObserver()
+  private(set) var open: OpenStore
   private(set) var replica: StoreReplica
   let scenario: Scenario
-  let context: ManagedObjectContext
+  private(set) var context: ManagedObjectContext
   /// The limits of the client from the next restart on.
   var limits = SyncClient.Limits()
   private(set) var client: SyncClient
 
+  /// Creates a store, and makes it a replica of the scenario's zone.
+  ///
+  /// - Parameter prepare: Called before synchronization begins.
   init(
-    _ scenario: Scenario, _ device: UInt64, model: CompiledModel = MirrorModel.model, begins: Bool = true,
+    _ scenario: Scenario, _ device: UInt64, model: CompiledModel = MirrorModel.model, key: StoreKey = databaseKey, begins: Bool = true,
     prepare: (OpenStore) throws -> Void = { _ in }
   ) throws {
     folder = try TemporaryFolder("SyncEngineTests")
     url = folder.file("\(device).store")
-    var description = PersistentStoreDescription(url: url, key: key)
-    description.durability = .fast
-    description.sideTableOwners = [SyncTables.shared]
-    open = try OpenStore(description, model: model)
-    self.scenario = scenario
+    (self.scenario, self.key) = (scenario, key)
+    open = try OpenStore(Self.description(url, key, observer), model: model)
     context = ManagedObjectContext(coordinator: open.coordinator)
     replica = try StoreReplica(open.persistentStore, of: open.coordinator)
     client = SyncClient(replica.schema.syncModel, SimulatedHashing(), SimulatedHashing())
@@ -79,6 +81,44 @@ final class SyncedStore {
       try replica.begin(in: ZoneID(high: 1, low: 1), as: DeviceID(device))
       while try !replica.addBaseline(maximumCount: 7) {}
     }
+  }
+
+  /// Opens an existing store.
+  init(_ scenario: Scenario, opening url: URL, in folder: TemporaryFolder, model: CompiledModel = MirrorModel.model) throws {
+    (self.folder, self.url, self.scenario, key) = (folder, url, scenario, Self.databaseKey)
+    open = try OpenStore(Self.description(url, key, observer), model: model)
+    context = ManagedObjectContext(coordinator: open.coordinator)
+    replica = try StoreReplica(open.persistentStore, of: open.coordinator)
+    client = SyncClient(replica.schema.syncModel, SimulatedHashing(), SimulatedHashing())
+    try begin()
+  }
+
+  private static func description(_ url: URL, _ key: StoreKey, _ observer: SQLObserver) -> PersistentStoreDescription {
+    var description = PersistentStoreDescription(url: url, key: key)
+    description.durability = .fast
+    description.sqlObserver = observer
+    description.sideTableOwners = [SyncTables.shared]
+    return description
+  }
+
+  /// The description with which the store is opened.
+  var description: PersistentStoreDescription { Self.description(url, key, observer) }
+
+  func close() throws { try open.close() }
+
+  /// Opens the closed store again.
+  func reopen(_ model: CompiledModel = MirrorModel.model) throws {
+    open = try OpenStore(description, model: model)
+    context = ManagedObjectContext(coordinator: open.coordinator)
+    try reopenReplica()
+    try begin()
+  }
+
+  /// Does what is necessary after a store was opened.
+  private func begin() throws {
+    restart()
+    if try replica.isCopy() { _ = try handle(.copied) }
+    try replica.adoptModel(portion: 3)
   }
 
   /// Begins with a new client and a new replica, which reads all pending saves again.

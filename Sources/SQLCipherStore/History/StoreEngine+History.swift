@@ -46,6 +46,7 @@ extension StoreEngine {
       let (present, name) = (records[HistoryTables.all.name], HistoryTables.all.name)
       let isDamaged = keepsPages || present?.isDamaged ?? false
       if !isDamaged, try settings == present.map({ try HistorySettings($0, path: path) }) { return }
+      if present != nil { try sideTables.check(.history(settings), in: transaction) }
       if var present, let settings, !isDamaged {
         present.settings = settings.values
         records.replace(name, by: present)

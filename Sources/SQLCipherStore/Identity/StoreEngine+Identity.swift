@@ -3,6 +3,23 @@ package import ObjectModel
 import ObjectStore
 import SQLCipherConnection
 
+/// The ranges of tables, each read once.
+private struct KnownRanges {
+  private let identities: StableIDTable
+  private var known: [Int: StableIDRanges] = [:]
+
+  init(_ identities: StableIDTable) { self.identities = identities }
+
+  subscript(table: Int) -> StableIDRanges {
+    mutating get throws {
+      if let ranges = known[table] { return ranges }
+      let ranges = try identities.ranges(of: table)
+      known[table] = ranges
+      return ranges
+    }
+  }
+}
+
 extension StoreEngine {
   func setTracksObjectIdentity(_ isTracked: Bool) throws {
     try replacingSideTables { transaction, keepsPages in
@@ -10,6 +27,7 @@ extension StoreEngine {
       let record = try MetadataTable.readSideTables(connection, path: path)[IdentityTables.all.name]
       let isDamaged = keepsPages || record?.isDamaged ?? false
       if (record != nil) == isTracked, !isDamaged { return }
+      if record != nil, !isTracked { try sideTables.check(.stableIDs, in: transaction) }
       if record != nil { try SideTableList(connection: connection, path: path).remove(IdentityTables.all.name, keepsPages: keepsPages) }
       if isTracked {
         let lineage = try transaction.assignLineageIfInherited().identifier
@@ -36,26 +54,29 @@ extension StoreEngine {
   func stableIDs(of references: [ObjectReference]) throws -> [UUID?] {
     try read { transaction in
       guard let identities = try identities(transaction) else { return references.map { _ in nil } }
-      var ranges: [Int: StableIDRanges] = [:]
+      var ranges = KnownRanges(identities)
       return try references.map { reference in
         let table = try schema.table(of: reference.entity).id
         if let other = try identities.other(reference.key, of: table) { return other }
-        if ranges[table] == nil { ranges[table] = try identities.ranges(of: table) }
-        return ranges[table]?.id(of: reference.key)
+        return try ranges[table].id(of: reference.key)
       }
     }
   }
 
   func reference(forStableID id: UUID) throws -> ObjectReference? {
-    try read { transaction in try identities(transaction).flatMap { try reference(forStableID: id, $0) } }
+    try read { transaction in
+      guard let identities = try identities(transaction) else { return nil }
+      var ranges = KnownRanges(identities)
+      return try reference(forStableID: id, identities, &ranges)
+    }
   }
 
-  private func reference(forStableID id: UUID, _ identities: StableIDTable) throws -> ObjectReference? {
+  private func reference(forStableID id: UUID, _ identities: StableIDTable, _ ranges: inout KnownRanges) throws -> ObjectReference? {
     for (number, key) in try identities.objects(with: id) {
       if let table = schema.tables.first(where: { $0.id == number }), let found = try existing(key, of: table, identities) { return found }
     }
     for table in schema.tables {
-      guard let key = try identities.ranges(of: table.id).key(of: id), try identities.other(key, of: table.id) == nil,
+      guard let key = try ranges[table.id].key(of: id), try identities.other(key, of: table.id) == nil,
         let found = try existing(key, of: table, identities)
       else { continue }
       return found
@@ -75,8 +96,9 @@ extension StoreEngine {
     if ids.isEmpty { return }
     try write { transaction in
       guard let identities = try identities(transaction.reading) else { throw StoreError(.identityOff, operation: .save, path: path) }
+      var ranges = KnownRanges(identities)
       for (reference, id) in ids {
-        if let holder = try self.reference(forStableID: id, identities), holder != reference {
+        if let holder = try self.reference(forStableID: id, identities, &ranges), holder != reference {
           throw StoreError(.stableIDInUse(id), operation: .save, path: path)
         }
         try identities.set(id, reference.key, of: try schema.table(of: reference.entity).id)
@@ -87,6 +109,7 @@ extension StoreEngine {
   func purgeStableIDs() throws -> Int {
     try write { transaction in
       guard let identities = try identities(transaction.reading) else { throw StoreError(.identityOff, operation: .save, path: path) }
+      try sideTables.check(.stableIDsOfDeletedObjects, in: transaction)
       return try schema.tables.reduce(0) { try $0 + identities.purge($1) }
     }
   }

@@ -47,6 +47,16 @@ final class SideTableRegistry: Sendable {
     if !missing.isEmpty { throw StoreError(.missingComponents(missing), operation: .write, path: path) }
   }
 
+  // MARK: Reductions
+
+  /// Asks the components whether the store can keep less from now on. Those with damaged tables are not asked.
+  func check(_ reduction: TrackingReduction, in transaction: WriteTransaction) throws {
+    for component in components where isUsable(component) {
+      let handle = StoreTransaction(component: component, registry: self, connection: transaction.connection, isWritable: true)
+      do { try component.owner.willReduce(reduction, in: handle) } catch is SideTableFailure {}
+    }
+  }
+
   // MARK: Damage
 
   /// The components that transactions leave out until the next reading of the records.

@@ -17,6 +17,25 @@ package protocol SideTableOwner: AnyObject, Sendable {
   func makeConsumer(
     _ origin: TransactionOrigin, model: CompiledModel, in transaction: StoreTransaction
   ) throws -> (any SideTableConsumer)?
+
+  /// Called before the store keeps less of what the component can depend on. The default implementation does nothing.
+  ///
+  /// - Throws: Any error, which prevents the change and reaches the caller.
+  func willReduce(_ reduction: TrackingReduction, in transaction: StoreTransaction) throws
+}
+
+extension SideTableOwner {
+  package func willReduce(_ reduction: TrackingReduction, in transaction: StoreTransaction) throws {}
+}
+
+/// Something that a store keeps no longer.
+package enum TrackingReduction: Sendable, Hashable {
+  /// The history is disabled, or has another level from now on.
+  case history(HistorySettings?)
+  /// The stable IDs of all objects are removed.
+  case stableIDs
+  /// The stable IDs that deleted objects have from other stores are removed.
+  case stableIDsOfDeletedObjects
 }
 
 /// A consumer of the changes of one request, which writes to the tables of its component in the request's transaction. An error rolls the

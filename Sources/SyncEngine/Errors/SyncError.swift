@@ -14,6 +14,8 @@ public struct SyncError: Error, Sendable, CustomStringConvertible {
     case alreadySynchronized
     /// The store keeps no history of values or no stable IDs, which synchronization needs.
     case historyMissing
+    /// Synchronization needs what was to be removed from the store.
+    case neededBySynchronization
     /// A value is too large to be synchronized.
     case valueTooLarge
     /// No store of the container is to be synchronized, or several are and the call concerns one.
@@ -86,6 +88,10 @@ extension SyncError.Reason {
 
   static var historyMissing: Self {
     Self(.historyMissing, "Synchronization needs the store's history with values and its stable IDs, which are switched off.")
+  }
+
+  static func needed(_ reduction: String) -> Self {
+    Self(.neededBySynchronization, "Synchronization needs \(reduction). Leave the zone first; nothing was changed.")
   }
 
   static func valueTooLarge(entity: String, property: String) -> Self {

@@ -85,9 +85,13 @@ struct ObjectImport {
     try rows.write(to: &request, deleted: deleted)
     if request.isEmpty { return }
     try replica.coordinator.save(request, to: replica.store, scope: replica.scope)
-    let known = try replica.history.stableIDs(of: inserted.map(\.object))
-    let others = zip(inserted, known).filter { $0.id.uuid != $1 }.map { (object: $0.0.object, id: $0.0.id.uuid) }
-    try replica.history.setStableIDs(others)
+    // An object that existed before still has its stable ID.
+    let former = Set(objects.compactMap(\.known))
+    let again = inserted.filter { former.contains($0.object) }
+    let known = try replica.history.stableIDs(of: again.map(\.object))
+    let wrong = zip(again, known).filter { $0.id.uuid != $1 }.map(\.0)
+    let others = inserted.filter { !former.contains($0.object) } + wrong
+    try replica.history.setStableIDs(others.map { ($0.object, $0.id.uuid) })
   }
 }
 

@@ -13,6 +13,13 @@ package struct ReplicaState: Hashable, Codable, Sendable {
   package var baseline: BaselineProgress?
   /// The last transaction of the history before which there are no pending saves.
   package var readThrough: Int64 = 0
+  /// Whether synchronization has switched on the history, which is then deleted as soon as it was read.
+  package var ownsHistory = false
+  /// The checksum of the model by which the objects were last made from the records.
+  package var modelChecksum = ""
+
+  /// The last transaction of the history that need not be read again.
+  var consumedThrough: Int64 { max(readThrough, zone.settledThrough) }
 
   /// The last transaction of the history that is not needed any more.
   var consumedThrough: Int64 { max(zone.settledThrough, readThrough) }

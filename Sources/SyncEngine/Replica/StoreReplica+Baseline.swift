@@ -14,10 +14,13 @@ extension StoreReplica {
     try schema.check(path: path)
     if try transaction({ try replicaState() }) != nil { throw SyncError(.alreadySynchronized, path: path) }
     if try !history.tracksObjectIdentity() { try history.setTracksObjectIdentity(true) }
-    if try history.historySettings()?.level != .values { try history.setHistory(HistorySettings(level: .values)) }
+    let settings = try history.historySettings()
+    if settings?.level != .values { try history.setHistory(HistorySettings(level: .values)) }
     let lineage = try lineage()
     try transaction {
       var state = ReplicaState(zoneID: zone, zone: ZoneState(device: device), lineage: lineage)
+      state.ownsHistory = settings == nil
+      state.modelChecksum = schema.model.checksum
       state.zone.settledThrough = try reader.newest
       state.baseline = BaselineProgress()
       try setReplicaState(state)
@@ -28,8 +31,38 @@ extension StoreReplica {
   /// Ends the synchronization of the store, whose objects remain.
   package func end() throws { try removeTables() }
 
-  /// The lineage of the store's file. Another one means that the file is a copy.
-  package func lineage() throws -> String { try (history as? any LineageStore)?.lineageIdentifier() ?? store.identifier }
+  /// The lineage of the store's file.
+  private func lineage() throws -> String { try (history as? any LineageStore)?.lineageIdentifier() ?? store.identifier }
+
+  /// Returns whether the store's file is a copy of the one that the device's identity belongs to, so that ``SyncClient/Event/copied`` must
+  /// be handled before anything is sent. Must not be called in a transaction.
+  package func isCopy() throws -> Bool {
+    let lineage = try lineage()
+    return try transaction { try replicaState().map { $0.lineage != lineage } ?? false }
+  }
+
+  /// Makes the device's identity that of the store's file.
+  func adoptLineage(_ state: inout ReplicaState) throws { state.lineage = try lineage() }
+
+  /// Makes the objects from the records again if the model has changed: records contain values and objects that other versions of the model
+  /// do not have. Must be called after the store was opened.
+  ///
+  /// - Parameter batch: The number of objects to write at once.
+  package func adoptModel(batch: Int) throws {
+    try transaction {
+      guard var state = try replicaState(), state.modelChecksum != schema.model.checksum else { return }
+      state.modelChecksum = schema.model.checksum
+      try setReplicaState(state)
+      var last: RecordID?
+      let visible = try VisibleState(schema.syncModel, in: self, batch: batch)
+      while true {
+        let records = try records(after: last, maximumCount: batch)
+        guard let final = records.last else { return }
+        try visible.update(records)
+        last = final
+      }
+    }
+  }
 
   /// Adds a batch of the objects that were there before synchronization began.
   ///
@@ -52,10 +85,7 @@ extension StoreReplica {
       for row in rows {
         let id = try identities.record(of: row.reference)
         if try self.row(of: id) == nil { try Baseline.add(try object(row, identities), of: id, in: self) }
-        if var known = try self.row(of: id), known.object != row.reference {
-          known.object = row.reference
-          try setRow(known, of: id)
-        }
+        if try self.row(of: id)?.object != row.reference { try setObject(row.reference, of: id) }
       }
       progress.count += rows.count
       state = try knownState()

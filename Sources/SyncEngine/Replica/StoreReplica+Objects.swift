@@ -60,10 +60,6 @@ extension StoreReplica {
         objects.delete(reference)
       }
     }
-    for (id, reference) in try objects.finish(reference(of:)) {
-      guard var row = try row(of: id) else { continue }
-      row.object = reference
-      try setRow(row, of: id)
-    }
+    for (id, reference) in try objects.finish(reference(of:)) { try setObject(reference, of: id) }
   }
 }

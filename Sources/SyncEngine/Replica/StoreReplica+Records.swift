@@ -62,6 +62,15 @@ extension StoreReplica {
     entries[id] = .some(row)
   }
 
+  /// Sets the object of a record that is in the store.
+  func setObject(_ object: ObjectReference, of id: RecordID) throws {
+    guard var row = try row(of: id) else { return }
+    row.object = object
+    let entity = Int64(bitPattern: schema.entities[object.entity].id.value)
+    try transactionTables.execute(SyncStatement.setObject, .int(entity), .int(object.key), .bytes(Data(id.bytes)))
+    entries[id] = .some(row)
+  }
+
   package func records(after id: RecordID?, maximumCount: Int) throws -> [RecordID] {
     try ids(SyncStatement.recordsAfter, after: id, maximumCount)
   }

@@ -116,6 +116,7 @@ package final class StoreReplica: SyncStore {
     guard let state, state != storedState else { return }
     try protectHistory(after: state, storedState)
     try transactionTables.execute(SyncStatement.setState, .text(ReplicaState.name), .bytes(try JSONEncoder().encode(state)))
+    if state.consumedThrough != storedState?.consumedThrough { try releaseHistory(state) }
   }
 
   // MARK: History
@@ -146,6 +147,7 @@ package final class StoreReplica: SyncStore {
       try transactionTables.execute(SyncStatement.removeFormerRecords, .int(zone.settledThrough))
       pendingSaves?.settle(through: zone.settledThrough)
     }
+    if zone.device != state.zone.device { try adoptLineage(&state) }
     state.zone = zone
     try setReplicaState(state)
   }

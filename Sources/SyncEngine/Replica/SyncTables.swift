@@ -47,6 +47,17 @@ package final class SyncTables: SideTableOwner {
   package func makeConsumer(
     _ origin: TransactionOrigin, model: CompiledModel, in transaction: StoreTransaction
   ) throws -> (any SideTableConsumer)? { nil }
+
+  package func willReduce(_ reduction: TrackingReduction, in transaction: StoreTransaction) throws {
+    var isSynchronized = false
+    try transaction.query(SyncStatement.state, .text(ReplicaState.name)) { _ in isSynchronized = true }
+    if !isSynchronized { return }
+    switch reduction {
+    case .history(let settings): if settings?.level != .values { throw SyncError(.needed("the store's history with values")) }
+    case .stableIDs: throw SyncError(.needed("the stable IDs of objects"))
+    case .stableIDsOfDeletedObjects: throw SyncError(.needed("the stable IDs of deleted objects"))
+    }
+  }
 }
 
 /// The statements over the tables of synchronization.
@@ -56,6 +67,7 @@ enum SyncStatement {
 
   static let record = "SELECT entity, key, entry FROM cipherdata_sync_record WHERE id = ?"
   static let setRecord = "INSERT OR REPLACE INTO cipherdata_sync_record VALUES (?, ?, ?, ?, ?)"
+  static let setObject = "UPDATE cipherdata_sync_record SET entity = ?, key = ? WHERE id = ?"
   static let recordsAfter = "SELECT id FROM cipherdata_sync_record WHERE id > ? ORDER BY id LIMIT ?"
   static let unsentAfter = "SELECT id FROM cipherdata_sync_record WHERE unsent AND id > ? ORDER BY id LIMIT ?"
   static let counts = "SELECT count(*), total(unsent) FROM cipherdata_sync_record"

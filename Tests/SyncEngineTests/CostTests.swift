@@ -1,0 +1,63 @@
+import Foundation
+import ObjectContext
+import ObjectModel
+import ObjectStore
+import SQLCipherStore
+import SyncCore
+import XCTest
+import _StoreSpecification
+import _SyncSimulation
+
+@testable import SyncEngine
+
+/// The statements that synchronization needs.
+final class CostTests: XCTestCase {
+  private func statements(_ store: SyncedStore, _ body: () throws -> Void) throws -> [String] {
+    store.observer.reset()
+    try body()
+    return store.observer.statements
+  }
+
+  func testASaveNeedsNoStatementMoreThanOneWithAHistory() throws {
+    let scenario = Scenario(deviceCount: 0)
+    let synced = try SyncedStore(scenario, 1)
+    let local = try SyncedStore(scenario, 2, begins: false)
+    let tracking = try XCTUnwrap(local.open.persistentStore.incrementalStore as? any HistoryStore & IdentityStore)
+    try tracking.setTracksObjectIdentity(true)
+    try tracking.setHistory(HistorySettings(level: .values))
+    var counts: [[Int]] = []
+    for store in [synced, local] {
+      let context = store.open.newContext()
+      var folder: ManagedObject?
+      let steps: [() throws -> Void] = [
+        { folder = try context.insert("Folder", ["title": "a"]) },
+        { for number in 0..<10 { try context.insert("Note", ["title": "\(number)", "folder": folder]) } },
+        { try folder?.setValue("b", forKey: "title") },
+        { for note in try context.all("Note") { try note.setValue(1.0, forKey: "rating") } },
+        { if let folder { context.delete(folder) } },
+      ]
+      counts.append(
+        try steps.map { step in
+          try step()
+          return try statements(store) { try context.save() }.count
+        })
+    }
+    XCTAssertEqual(counts[0], counts[1])
+    XCTAssertTrue(counts[0].allSatisfy { $0 > 0 }, "\(counts)")
+  }
+
+  func testStatementsOfAnImport() throws {
+    let scenario = Scenario(deviceCount: 0)
+    let (one, other) = (try SyncedStore(scenario, 1), try SyncedStore(scenario, 2))
+    let folder = try one.context.insert("Folder", ["title": "root"])
+    try one.context.save()
+    for store in [one, other] { try store.synchronize() }
+    let count = 400
+    for number in 0..<count { try one.context.insert("Note", ["title": "\(number)", "folder": folder]) }
+    try one.context.save()
+    try one.synchronize()
+    let texts = try statements(other) { try other.synchronize() }
+    // Each is staged, looked up and written as a record with its reference, looked up as a destination, and gets the key of its object.
+    XCTAssertLessThan(texts.count, 7 * count)
+  }
+}
