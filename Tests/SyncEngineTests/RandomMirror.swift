@@ -214,8 +214,15 @@ enum RandomEdit {
       guard let folder = folders.randomElement(using: &random) else { return }
       try folder.setValue(Bool.random(using: &random) ? folders.randomElement(using: &random) : nil, forKey: "parent")
     case 16..<18:
-      guard isFirst, let folder = folders.randomElement(using: &random) else { return }
-      let cover = Int.random(in: 0..<4, using: &random) == 0 ? nil : try objects("Cover").randomElement(using: &random)
+      // Of folders with a cover, one is chosen more often.
+      let covered = folders.filter { $0.object("cover") != nil }
+      guard isFirst, let folder = (covered + folders).randomElement(using: &random) else { return }
+      let cover: ManagedObject? =
+        switch Int.random(in: 0..<3, using: &random) {
+        case 0: nil
+        case 1: try context.insert("Cover", ["color": random.word(length: 1...3)])
+        default: try objects("Cover").randomElement(using: &random)
+        }
       try folder.setValue(cover, forKey: "cover")
     default:
       guard
