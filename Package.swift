@@ -135,7 +135,10 @@ let package = Package(
       "SyncHubTests", ["SyncHub", "SyncCore", "SQLCipherConnection", "StoreFiles", "StoreKeys", "_FaultInjection", "_TestSupport"]),
     module(
       "SyncEngine",
-      ["SyncCore", "SyncCrypto", "SyncHub", "ObjectContext", "ObjectModel", "ObjectQuery", "ObjectStore", "SQLCipherStore", "StoreFiles", "StoreKeys"]),
+      [
+        "SyncCore", "SyncCrypto", "SyncHub", "ObjectContext", "ObjectModel", "ObjectQuery", "ObjectStore", "SQLCipherStore", "StoreFiles",
+        "StoreKeys",
+      ]),
     tests(
       "SyncEngineTests",
       [
@@ -168,7 +171,7 @@ let package = Package(
       "CoreDataImportTests",
       [
         "CipherDataDocuments", "CoreDataImport", "ObjectContext", "ObjectModel", "ObjectQuery", "ObjectStore", "SQLCipherStore",
-        "SQLCipherConnection", "StoreFiles", "StoreKeys", "_CoreDataFixture", "_StoreSpecification", "_TestSupport",
+        "SQLCipherConnection", "SyncEngine", "StoreFiles", "StoreKeys", "_CoreDataFixture", "_StoreSpecification", "_TestSupport",
       ]),
 
     // Sources that import CoreData: their @NSManaged declarations, and the changes that they need on Linux.

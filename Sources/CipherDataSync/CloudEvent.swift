@@ -41,7 +41,8 @@ public struct CloudEvent: Sendable, Identifiable {
     case .round(let round, let start):
       let counts: [(EventType, Int)] = [(.setup, round.added), (.import, round.pulled), (.export, round.pushed)]
       return counts.compactMap { type, count in count == 0 ? nil : CloudEvent(type, of: store, began: start, count: count) }
-    case .failure(let error, let start, _): return [CloudEvent(.import, of: store, began: start, error: error)]
+    case .failure(let error, let start, _):
+      return [CloudEvent(.import, of: store, began: start, error: SyncError.converting(error, path: nil))]
     }
   }
 }

@@ -50,6 +50,7 @@ final class CloudStore: Sendable {
       state.withLock { $0.service = service }
       send(CloudEvent(.setup, of: store.identifier, began: start))
     } catch {
+      let error = SyncError.converting(error, path: store.url?.path)
       send(CloudEvent(.setup, of: store.identifier, began: start, error: error))
       throw error
     }
@@ -114,7 +115,7 @@ final class CloudStore: Sendable {
   /// Runs a round now. If another process synchronizes the store, waits until it has sent everything.
   func synchronize() async throws {
     if let service = await currentService() {
-      try await service.synchronize()
+      do { try await service.synchronize() } catch { throw SyncError.converting(error, path: store.url?.path) }
       return
     }
     while try await status().pendingSaves > 0 {
@@ -130,7 +131,7 @@ final class CloudStore: Sendable {
 
   func verify() async throws -> Bool {
     guard let service = await currentService() else { throw SyncError(.busy, path: store.url?.path) }
-    return try await service.verify().isEqual
+    do { return try await service.verify().isEqual } catch { throw SyncError.converting(error, path: store.url?.path) }
   }
 
   func leave() async throws {

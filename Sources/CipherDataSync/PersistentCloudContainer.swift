@@ -109,9 +109,12 @@ public final class PersistentCloudContainer: PersistentContainer, @unchecked Sen
   /// Adds this device to an existing account. The objects of the store and those of the account are merged.
   ///
   /// - Parameter recoveryKey: The account's recovery key, as the user types it.
-  /// - Throws: ``SyncError`` with `accountNotFound` if the hub does not have the account, or with a code of ``createAccount()``.
+  /// - Throws: ``SyncError`` with `wrongRecoveryKey` if the text is not a recovery key, with `accountNotFound` if the hub does
+  ///   not have the account, or with a code of ``createAccount()``.
   public func joinAccount(recoveryKey: String) async throws {
-    try await store().joinAccount(try AccountRecoveryKey(parsing: recoveryKey))
+    let key: AccountRecoveryKey
+    do { key = try AccountRecoveryKey(parsing: recoveryKey) } catch { throw SyncError.converting(error, path: nil) }
+    try await store().joinAccount(key)
   }
 
   /// Ends the synchronization of the store, whose objects remain on this device. What was not sent yet stays here only.

@@ -5,6 +5,7 @@ import ObjectContext
 import ObjectModel
 @_spi(Generated) import ObjectQuery
 import ObjectStore
+import SyncEngine
 import XCTest
 
 /// The messages of every public error. The errors are found in the lists of the public API, so that a new one without a message fails here.
@@ -69,6 +70,7 @@ final class EveryErrorTests: XCTestCase {
     ("ModelMergeError", kinds(mergeErrors, \.advice)),
     ("AttributeTransformError", kinds(transformErrors, \.advice)),
     ("CoreDataImportError", kinds(CoreDataImportError.Code.allCases, \.advice)),
+    ("SyncError", kinds(SyncError.Code.allCases, \.advice)),
   ]
 
   private static let issues = [ModelIssue(entityName: "Book", propertyName: "title", reason: "has no type")]

@@ -118,7 +118,7 @@ final class SyncedStore {
   private func begin() throws {
     restart()
     if try replica.isCopy() { _ = try handle(.copied) }
-    try replica.adoptModel(portion: 3)
+    try replica.adoptModel(batch: 3)
   }
 
   /// Begins with a new client and a new replica, which reads all pending saves again.

@@ -1,3 +1,5 @@
+import ObjectModel
+
 /// An error of synchronization: what is wrong, where, and what to do. It never contains stored values or key material.
 ///
 /// Local data are never lost by such an error. Synchronization goes on by itself when its cause is gone.
@@ -24,6 +26,12 @@ public struct SyncError: Error, Sendable, CustomStringConvertible {
     case busy
     /// The hub does not have the account.
     case accountNotFound
+    /// The text is not a recovery key, or the key belongs to another account.
+    case wrongRecoveryKey
+    /// The hub cannot be reached or used at the moment. ``SyncError/underlying`` says why.
+    case hubUnavailable
+    /// The hub, or what other devices have sent to it, is damaged, cannot be opened with its key, or was written by a newer version.
+    case hubUnreadable
     /// The file that shows which process synchronizes the store cannot be locked.
     case leaseUnavailable
     /// What the store knows of its zone cannot be read.
@@ -50,10 +58,7 @@ public struct SyncError: Error, Sendable, CustomStringConvertible {
 
   /// The message, the path and the cause.
   public var description: String {
-    var text = message
-    if let path { text += " (\(path))" }
-    if let underlying { text += " Cause: \(underlying)" }
-    return text
+    ErrorCause.chain(path.map { "\(message) (\($0))" } ?? message, underlying) { _ in "" }
   }
 
   /// The cause of an error. Each part of the module declares its reasons next to the code that throws them.

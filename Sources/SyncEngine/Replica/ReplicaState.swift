@@ -21,9 +21,6 @@ package struct ReplicaState: Hashable, Codable, Sendable {
   /// The last transaction of the history that need not be read again.
   var consumedThrough: Int64 { max(readThrough, zone.settledThrough) }
 
-  /// The last transaction of the history that is not needed any more.
-  var consumedThrough: Int64 { max(zone.settledThrough, readThrough) }
-
   package init(zoneID: ZoneID, zone: ZoneState, lineage: String) { (self.zoneID, self.zone, self.lineage) = (zoneID, zone, lineage) }
 }
 

@@ -89,7 +89,7 @@ package final class StoreReplica: SyncStore {
   /// Removes all that synchronization has stored.
   func removeTables() throws {
     try tables.remove()
-    if try history.historySettings() != nil { _ = try history.removeHistoryConsumer(Self.historyConsumer) }
+    if try history.historySettings() != nil { _ = try history.removeHistoryConsumer(Self.consumer) }
     pendingSaves = nil
   }
 
@@ -114,22 +114,8 @@ package final class StoreReplica: SyncStore {
 
   private func writeState() throws {
     guard let state, state != storedState else { return }
-    try protectHistory(after: state, storedState)
     try transactionTables.execute(SyncStatement.setState, .text(ReplicaState.name), .bytes(try JSONEncoder().encode(state)))
     if state.consumedThrough != storedState?.consumedThrough { try releaseHistory(state) }
-  }
-
-  // MARK: History
-
-  /// The consumer of the history for which transactions are kept until the hub has accepted them.
-  static let historyConsumer = "CipherData synchronization"
-
-  /// Records up to which transaction the history was read, so that the rest can be neither purged nor deleted with the history.
-  private func protectHistory(after state: ReplicaState, _ former: ReplicaState?) throws {
-    if let former, former.consumedThrough == state.consumedThrough { return }
-    guard let position = try history.historyPosition(of: state.consumedThrough) else { return }
-    try history.setHistoryConsumer(
-      HistoryConsumerRecord(name: Self.historyConsumer, position: position, seen: Date().timeIntervalSinceReferenceDate))
   }
 
   /// Returns the state of a store that is synchronized.

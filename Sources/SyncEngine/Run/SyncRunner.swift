@@ -39,6 +39,8 @@ package actor SyncRunner {
     _ replica: sending StoreReplica, with hub: any HubConnection, limits: SyncClient.Limits = .init(),
     wall: @escaping @Sendable () -> Int64 = { Date().millisecondsSince1970 }
   ) throws {
+    // Records contain values that only other versions of the model have.
+    try replica.adoptModel(batch: limits.recordsInBatch)
     let (state, account) = try replica.transaction { (try replica.knownState(), try replica.accountState()) }
     zone = state.zoneID
     sealing = try ZoneSealing(account.openBundle().keys(of: zone), signedBy: account.deviceKeys.signing)
@@ -67,7 +69,7 @@ package actor SyncRunner {
     var round = Round()
     do {
       try await addBaseline(&round, progress)
-      if try isCopy() { try await process(handle(.copied), &round, progress) }
+      if try replica.isCopy() { try await process(handle(.copied), &round, progress) }
       try await DeviceRegistration(replica: replica, hub: hub).register()
       try await process(handle(pulls ? .remoteChange : .save), &round, progress)
       return round
@@ -112,16 +114,6 @@ package actor SyncRunner {
       try Task.checkCancellation()
       // Let saves of the application run.
       await Task.yield()
-    }
-  }
-
-  private func isCopy() throws -> Bool {
-    let lineage = try replica.lineage()
-    return try replica.transaction {
-      guard var state = try replica.replicaState(), state.lineage != lineage else { return false }
-      state.lineage = lineage
-      try replica.setReplicaState(state)
-      return true
     }
   }
 

@@ -1,0 +1,64 @@
+public import Foundation
+package import ObjectModel
+
+extension SyncError: LocalizedError {}
+
+extension SyncError: AdvisedError {
+  package var advice: ErrorAdvice { code.advice }
+}
+
+extension SyncError.Code {
+  /// The texts of an error of this kind for the user and for the developer of an application.
+  package var advice: ErrorAdvice {
+    switch self {
+    case .unsupportedStore:
+      ErrorAdvice(
+        user: "These data cannot be synchronized.",
+        developer: "Synchronize stores of the type sqlcipher, and set cloudOptions before the stores are loaded.")
+    case .unsupportedModel:
+      ErrorAdvice(
+        user: "These data cannot be synchronized.",
+        developer: "Change the parts of the model that the obstacles name, or keep the store on the device.")
+    case .notSynchronized:
+      ErrorAdvice(
+        user: "These data are not synchronized yet.", developer: "Create an account, or join one with its recovery key.")
+    case .alreadySynchronized:
+      ErrorAdvice(user: "These data are synchronized already.", developer: "Leave the account first.")
+    case .historyMissing, .neededBySynchronization:
+      ErrorAdvice(
+        user: "Synchronization was interrupted. Switch it off and on again.",
+        developer: "Do not disable the history or the stable IDs of a synchronized store. Leave the account, and join it again.")
+    case .valueTooLarge:
+      ErrorAdvice(user: "An item is too large to be synchronized.", developer: "Store smaller values, or keep them outside of the store.")
+    case .noCloudStore:
+      ErrorAdvice(
+        user: "These data are not synchronized.", developer: "Set cloudOptions of one store description before loading the stores.")
+    case .busy:
+      ErrorAdvice(
+        user: "Synchronization is busy. Try again later.",
+        developer: "Another process synchronizes the store, or other devices push all the time. Try again.")
+    case .accountNotFound, .wrongRecoveryKey:
+      ErrorAdvice(
+        user: "The recovery key is wrong. Compare it with the one that you have written down.",
+        developer: "Ask for the key again. The message says which group of characters is mistyped, if that is known.")
+    case .hubUnavailable:
+      ErrorAdvice(
+        user: "The other devices cannot be reached at the moment. Your changes are kept, and sent later.",
+        developer: "Nothing is lost. Synchronization continues when the cause, which underlying says, is gone.")
+    case .hubUnreadable:
+      ErrorAdvice(
+        user: "Synchronization has stopped. Update this app, or ask whoever operates the server.",
+        developer: "Restore the hub from a backup, use its key, or update this program. Devices send again what a restored hub lacks.")
+    case .leaseUnavailable:
+      ErrorAdvice(
+        user: "Synchronization cannot begin.", developer: "Make the folder of the store writable; its file with the suffix -sync is locked."
+      )
+    case .damagedState:
+      ErrorAdvice(
+        user: "Synchronization has stopped. Switch it off and on again.",
+        developer: "Objects are not affected. Leave the account and join it again.")
+    case .transactionEnded:
+      ErrorAdvice(user: "Something went wrong. Try again.", developer: "A fault of this library: report it with the message.")
+    }
+  }
+}

@@ -1,0 +1,42 @@
+import SyncCore
+import SyncCrypto
+import SyncHub
+
+extension SyncError {
+  /// Returns the error for an application: errors of the hub and of the cryptography, whose types it does not know, become a ``SyncError``.
+  package static func converting(_ error: any Error, path: String?) -> any Error {
+    switch error {
+    case let error as HubError:
+      if error.code == .canceled { return CancellationError() }
+      return SyncError(error.code.isPermanent ? .hubUnreadable : .hubUnavailable, path: path, underlying: error)
+    case let error as SyncCryptoError:
+      switch error {
+      case .wrongRecoveryKey, .malformedRecoveryKey: return SyncError(.wrongRecoveryKey(error), path: path, underlying: error)
+      default: return SyncError(.hubUnreadable, path: path, underlying: error)
+      }
+    case is WireError: return SyncError(.damagedState, path: path, underlying: error)
+    default: return error
+    }
+  }
+}
+
+extension HubError.Code {
+  /// Whether the hub must be restored or replaced, or this program be updated.
+  fileprivate var isPermanent: Bool { [.wrongKey, .notAHub, .newerFormat, .damaged, .keyFileMissing].contains(self) }
+}
+
+extension SyncError.Reason {
+  fileprivate static var hubUnavailable: Self {
+    Self(.hubUnavailable, "The hub cannot be used at the moment. What was saved is kept, and sent later.")
+  }
+
+  fileprivate static var hubUnreadable: Self {
+    Self(.hubUnreadable, "The hub, or what it contains, cannot be used. The objects of the store are not affected.")
+  }
+
+  fileprivate static func wrongRecoveryKey(_ error: SyncCryptoError) -> Self { Self(.wrongRecoveryKey, "\(error)") }
+
+  fileprivate static var damagedState: Self {
+    Self(.damagedState, "What the store knows of its zone cannot be read. Objects are not affected: leave the account and join it again.")
+  }
+}
