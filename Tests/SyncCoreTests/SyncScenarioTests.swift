@@ -47,6 +47,24 @@ final class SyncScenarioTests: XCTestCase {
     XCTAssertNotNil(b.objects[second])
   }
 
+  func testADeletionAfterARestorationReachesWhatTheFormerIdentityHasSent() throws {
+    let scenario = Scenario()
+    let (a, b) = (scenario.devices[0], scenario.devices[1])
+    for device in [a, b] { try device.synchronize() }
+    let folder = try a.insertFolder("Home")
+    let copy = a.backUp()
+    // The commit is on its way when the store is restored.
+    guard case .push(let commit)? = try a.handle(.save).first else { return XCTFail("no commit") }
+    a.restore(copy)
+    try a.delete(folder, Scenario.folder)
+    _ = try a.handle(.copied)
+    _ = try scenario.answer(.push(commit))
+    a.restart()
+    for device in [a, b, a, b] { try device.synchronize() }
+    assertEqualObjects(scenario)
+    XCTAssertEqual(b.objects, [:])
+  }
+
   /// Case 2: a repeated commit gets its first answer, whatever has happened since.
   func testACommitWhoseAnswerWasLostIsNotAppliedAgain() throws {
     let scenario = Scenario()

@@ -116,6 +116,13 @@ extension SyncClient {
     zone.deviceSequence = 0
     try store.setZone(zone)
     try store.setOutbox(nil)  // The former identity has sent it.
+    // It may have sent more than the copy knows of, so that what is deleted now must be deleted on the hub too.
+    try forEachChange(after: zone.settledThrough, in: store) { _, change in
+      var entry = try store.entry(of: change.id) ?? RecordEntry()
+      if entry.base != nil || entry.wasSent { return }
+      entry.wasSent = true
+      try store.setEntry(entry, of: change.id)
+    }
     try restampSaves(in: store, after: zone.settledThrough) { Stamp($0.stamp.time, zone.device) }
   }
 }
