@@ -264,6 +264,39 @@ final class StoreEventTests: XCTestCase {
     _ = try coordinator.execute(.deleteHistory(before: nil as PersistentHistoryToken?))
   }
 
+  func testChangesAreFoundIfTheHistoryWasDeletedAllTheSame() throws {
+    for isReopened in [false, true] {
+      let (one, other) = try stores()
+      try synchronize(one, other)
+      let root = try XCTUnwrap(other.context.all("Folder").first)
+      try root.setValue("renamed", forKey: "title")
+      let doomed = try XCTUnwrap(other.context.all("Note").first { $0.text("title") == "2" })
+      other.context.delete(doomed)
+      let new = try other.context.insert("Folder", ["title": "new"])
+      try other.context.insert("Cover", ["color": "red", "folder": new])
+      try other.context.save()
+      try XCTUnwrap(other.context.all("Note").first { $0.text("title") == "3" }).setValue(new, forKey: "folder")
+      try other.context.save()
+      // Meanwhile the other store changes something else.
+      let theirs = try XCTUnwrap(one.context.all("Folder").first)
+      try theirs.setValue(3, forKey: "size")
+      try one.context.save()
+      var deletion = PersistentHistoryChangeRequest.deleteHistory(before: nil as PersistentHistoryToken?)
+      deletion.forcesDeletion = true
+      _ = try other.open.coordinator.execute(deletion)
+      if isReopened {
+        try other.close()
+        try other.reopen()
+      }
+      try synchronize(one, other, count: 8)
+      let contents = try one.contents().values
+      XCTAssertEqual(contents.first { $0["title"] == "renamed" }?["size"], "3")
+      XCTAssertEqual(contents.count { $0["title"] == "2" }, 0)
+      XCTAssertEqual(contents.first { $0["title"] == "new" }?["noteCount"], "1")
+      XCTAssertEqual(contents.count { $0["color"] == "red" && $0["folder"] != "nil" }, 1)
+    }
+  }
+
   func testHistoryIsDeletedWhenItWasSent() throws {
     let (one, other) = try stores()
     try synchronize(one, other)

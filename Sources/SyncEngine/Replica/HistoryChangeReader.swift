@@ -38,10 +38,11 @@ struct HistoryChangeReader {
   ///   - former: The records that objects had in earlier transactions.
   ///   - body: Receives the number of the transaction, the time at which it was made, in milliseconds since 1970, and its changes: one for
   ///     each object.
+  /// - Returns: Whether a transaction may have changed any object.
   /// - Throws: ``SyncError`` with `historyMissing` if the history records no values.
   func read(
     after number: Int64, _ former: FormerRecords, _ body: (_ number: Int64, _ wall: Int64, _ changes: [Change]) throws -> Void
-  ) throws {
+  ) throws -> Bool {
     guard try history.historySettings()?.level == .values, let ids = try history.historyIDs() else {
       throw SyncError(.historyMissing, path: store.url?.path)
     }
@@ -50,13 +51,16 @@ struct HistoryChangeReader {
     query.kinds = Self.kinds
     var reader = HistoryReader(history, identifier: store.identifier, space: store.space, ids: ids, query)
     var collected = TransactionChanges()
+    var isWhole = false
     while let fragment = try reader.next() {
+      if fragment.transaction.isWhole { isWhole = true }
       try collect(fragment.changes, former.records(in: fragment.transaction.transactionNumber), into: &collected)
       guard fragment.isLast else { continue }
       let changes = collected.finish()
       if changes.isEmpty { continue }
       try body(fragment.transaction.transactionNumber, fragment.transaction.timestamp.millisecondsSince1970, changes)
     }
+    return isWhole
   }
 
   private func collect(

@@ -27,11 +27,12 @@ final class PendingSaves {
   ///   - former: The records that objects had in earlier transactions.
   ///   - newest: The newest transaction.
   ///   - prepare: Returns the stamp of a save that was made at a time, in milliseconds since 1970. It may change the records of its objects.
+  /// - Returns: Whether a transaction may have changed any object.
   func read(
     _ reader: HistoryChangeReader, _ former: FormerRecords, through newest: Int64,
     prepare: (_ number: Int64, _ wall: Int64, _ changes: inout [HistoryChangeReader.Change]) throws -> Stamp
-  ) throws {
-    try reader.read(after: scanned, former) { number, wall, changes in
+  ) throws -> Bool {
+    let isWhole = try reader.read(after: scanned, former) { number, wall, changes in
       var changes = changes
       let stamp = try prepare(number, wall, &changes)
       let save = PendingSave(number: number, stamp: stamp, changes: changes.map(\.change))
@@ -40,6 +41,7 @@ final class PendingSaves {
       add(save)
     }
     scanned = newest
+    return isWhole
   }
 
   /// Records that a record has no object anymore, because that has another record now.

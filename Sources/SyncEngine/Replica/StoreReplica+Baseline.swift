@@ -97,7 +97,7 @@ extension StoreReplica {
   }
 
   /// Reads the next rows in the order of entities and keys.
-  private func nextRows(_ progress: inout BaselineProgress, _ count: Int) throws -> RowList {
+  func nextRows(_ progress: inout BaselineProgress, _ count: Int) throws -> RowList {
     while progress.entity < schema.entities.count {
       let entity = schema.model.entities[progress.entity]
       if !entity.isAbstract, store.entityNumbers.contains(entity.number) {

@@ -16,7 +16,7 @@ package final class StoreReplica: SyncStore {
   let reader: HistoryChangeReader
   private let tables: SideTableAccess
   /// The device's wall clock, in milliseconds since 1970.
-  private let wall: () -> Int64
+  let wall: () -> Int64
 
   // MARK: State of a transaction
 
@@ -161,14 +161,16 @@ package final class StoreReplica: SyncStore {
     let pending = pendingSaves ?? PendingSaves(after: max(state.zone.settledThrough, state.readThrough))
     pendingSaves = pending
     let newest = try reader.newest
+    var isIncomplete = false
     if newest > pending.scanned {
+      isIncomplete = try history.historyPosition(of: pending.scanned) == nil
       let now = wall()
       var stamps: [Int64: Stamp] = [:]
       try transactionTables.query(SyncStatement.stamps, .int(pending.scanned)) { row in
         stamps[row.int64(0)] = Stamp(HybridTime(value: UInt64(bitPattern: row.int64(1))), DeviceID(UInt64(bitPattern: row.int64(2))))
       }
       var clock = state.zone.clock
-      try pending.read(reader, formerRecords(), through: newest) { number, made, changes in
+      let isWhole = try pending.read(reader, formerRecords(), through: newest) { number, made, changes in
         if let known = stamps[number] { return known }
         try renewRecords(&changes, in: number, pending)
         let stamp = Stamp(clock.stamp(at: min(made, now)), state.zone.device)
@@ -176,10 +178,12 @@ package final class StoreReplica: SyncStore {
         return stamp
       }
       state.zone.clock = clock
+      if isWhole { isIncomplete = true }
     }
     // Transactions of synchronization need not be read again.
     if pending.saves.isEmpty { state.readThrough = max(state.readThrough, pending.scanned) }
     try setReplicaState(state)
+    if isIncomplete { try reconcile() }
   }
 
   package func pendingSaves(after number: Int64, maximumChangeCount: Int) throws -> [PendingSave] {

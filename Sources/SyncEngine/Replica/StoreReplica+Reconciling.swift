@@ -1,0 +1,80 @@
+import Foundation
+import ObjectModel
+import ObjectStore
+import SyncCore
+
+extension StoreReplica {
+  /// The number of objects that are compared at once.
+  private static let portion = 500
+
+  /// Finds the changes of the application that the history does not contain, by comparing all objects with their records: part of the
+  /// history was deleted before it was sent, or a migration has replaced all objects.
+  ///
+  /// The changes become held states of the records, as if they had been made at once now. Everything else of the pending saves stays.
+  func reconcile() throws {
+    var state = try knownState()
+    let stamp = Stamp(state.zone.clock.stamp(at: wall()), state.zone.device)
+    try setReplicaState(state)
+    var progress = BaselineProgress()
+    baselineKeys = nil
+    defer { baselineKeys = nil }
+    while true {
+      let rows = try nextRows(&progress, Self.portion)
+      if rows.isEmpty { break }
+      var identities = RecordIdentities(history)
+      for row in rows { identities.add(row.reference) }
+      try identities.load()
+      for row in rows { try reconcile(row, try identities.record(of: row.reference), stamp) }
+    }
+    try reconcileDeletions(stamp)
+  }
+
+  private func reconcile(_ row: RowImage, _ id: RecordID, _ stamp: Stamp) throws {
+    let object = try object(row)
+    guard let known = try knownRecord(of: id) else {
+      try Baseline.add(object, of: id, in: self)
+      return try setObject(row.reference, of: id)
+    }
+    if try self.row(of: id)?.object != row.reference { try setObject(row.reference, of: id) }
+    // A deletion is final. The object is deleted by the next update.
+    if known.isDeleted { return }
+    var changes: [PropertyID: FieldValue] = [:]
+    for (property, value) in object.values where known[property]?.value != value {
+      // A relationship is nil as long as its destination has no object.
+      if value == .null, let destination = known[property]?.value.reference, try self.object(of: destination) == nil { continue }
+      changes[property] = value
+    }
+    if !changes.isEmpty { try hold(Record(entity: object.entity, changes, stamp), of: id) }
+  }
+
+  private func reconcileDeletions(_ stamp: Stamp) throws {
+    var last: RecordID?
+    while true {
+      let records = try records(after: last, maximumCount: Self.portion)
+      guard let final = records.last else { return }
+      for id in records {
+        guard let object = try row(of: id)?.object, let known = try knownRecord(of: id), !known.isDeleted else { continue }
+        if try !readRows([object]).isEmpty, try history.stableIDs(of: [object]) == [id.uuid] { continue }
+        // An object without a required destination is hidden, and not deleted.
+        let isHidden = try known.fields.contains { field in
+          guard schema.syncModel.isRequired(field.property, of: known.entity), let destination = field.value.reference else { return false }
+          return try self.object(of: destination) == nil
+        }
+        if !isHidden { try hold(Record(entity: known.entity, .deleted(stamp)), of: id) }
+      }
+      last = final
+    }
+  }
+
+  /// Returns the state of a record.
+  private func knownRecord(of id: RecordID) throws -> Record? {
+    let entry = try entry(of: id)
+    return (entry?.base?.record).joined(with: entry?.held).joined(with: try pending().changes(of: id))
+  }
+
+  private func hold(_ record: Record, of id: RecordID) throws {
+    var entry = try entry(of: id) ?? RecordEntry()
+    entry.held = entry.held.joined(with: record)
+    try setEntry(entry, of: id)
+  }
+}
