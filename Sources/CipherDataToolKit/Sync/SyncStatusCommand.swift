@@ -13,7 +13,7 @@ extension SyncCommand {
     @Option(help: "The output format.") var format = InfoCommand.Format.text
 
     func run() async throws {
-      let synced = try await SyncedContainer(try await store.unlock())
+      let synced = try await SyncedContainer(try await store.unlock(), isReadOnly: true)
       let status = try await synced.run { try synced.status() }
       let sink = OutputSink()
       switch format {

@@ -15,9 +15,11 @@ struct SyncedContainer: Sendable {
 
   /// Opens an unlocked store.
   ///
-  /// - Parameter observesSaves: Whether saves of other processes are observed.
-  init(_ file: SQLCipherStoreFile, observesSaves: Bool = false) async throws {
-    container = try await PersistentContainer.open(file, isReadOnly: false) { description in
+  /// - Parameters:
+  ///   - isReadOnly: Whether only the state is read.
+  ///   - observesSaves: Whether saves of other processes are observed.
+  init(_ file: SQLCipherStoreFile, isReadOnly: Bool = false, observesSaves: Bool = false) async throws {
+    container = try await PersistentContainer.open(file, isReadOnly: isReadOnly) { description in
       description.sideTableOwners = [SyncTables.shared]
       description.postsRemoteChangeNotifications = observesSaves
     }

@@ -63,6 +63,25 @@ struct HistoryChangeReader {
     return isWhole
   }
 
+  /// Returns the number of transactions after a number that changed objects, and of the changed objects of each.
+  func count(after number: Int64) throws -> (saves: Int, changes: Int) {
+    guard let ids = try history.historyIDs() else { return (0, 0) }
+    var query = HistoryQuery()
+    query.after = number
+    query.kinds = Self.kinds
+    var reader = HistoryReader(history, identifier: store.identifier, space: store.space, ids: ids, query)
+    var (saves, changes) = (0, 0)
+    var objects: Set<ObjectReference> = []
+    while let fragment = try reader.next() {
+      objects.formUnion(fragment.changes.lazy.map(\.changedObjectID.reference))
+      guard fragment.isLast else { continue }
+      if !objects.isEmpty { saves += 1 }
+      changes += objects.count
+      objects = []
+    }
+    return (saves, changes)
+  }
+
   private func collect(
     _ changes: [PersistentHistoryChange], _ former: [ObjectReference: RecordID], into collected: inout TransactionChanges
   ) throws {

@@ -79,6 +79,13 @@ extension StoreReplica {
     try ids(SyncStatement.unsentAfter, after: id, maximumCount)
   }
 
+  /// The number of unsent records.
+  func unsentCount() throws -> Int {
+    var count = 0
+    try transactionTables.query(SyncStatement.unsentCount) { count = Int($0.int64(0)) }
+    return count
+  }
+
   private func ids(_ sql: String, after id: RecordID?, _ count: Int) throws -> [RecordID] {
     var found: [RecordID] = []
     try transactionTables.query(sql, .bytes(Data(id?.bytes ?? [])), .int(Int64(count))) { found.append(RecordID(bytes: $0.bytes(0))) }

@@ -63,7 +63,10 @@ package final class StoreReplica: SyncStore {
         handle = tables.current
         defer { handle = nil }
         // First of all: what the transaction changes, such as the clock, is later than the saves of the application.
-        if try replicaState() != nil { try readPendingSaves() }
+        // Without a history, only what needs the saves fails.
+        if try replicaState() != nil {
+          do { try readPendingSaves() } catch let error as SyncError where error.code == .historyMissing { pendingSaves = nil }
+        }
         result = try body()
         try writeState()
       }
@@ -76,6 +79,20 @@ package final class StoreReplica: SyncStore {
     entries = RecordCache()
     guard let result else { throw SyncError(.transactionEnded, path: path) }
     return result
+  }
+
+  /// Runs a closure with a snapshot of the store, which waits for no other process. The closure can read the state of synchronization, but
+  /// neither pending saves nor objects.
+  func snapshot<Result>(_ body: () throws -> Result) throws -> Result {
+    if handle != nil { return try body() }
+    defer {
+      (handle, state, storedState) = (nil, nil, nil)
+      entries = RecordCache()
+    }
+    return try tables.read { tables in
+      handle = tables
+      return try body()
+    }
   }
 
   /// The tables in the running transaction.
@@ -151,7 +168,7 @@ package final class StoreReplica: SyncStore {
 
   /// The pending saves up to the beginning of the transaction, with their stamps.
   func pending() throws -> PendingSaves {
-    guard let pendingSaves else { throw SyncError(.notSynchronized, path: store.url?.path) }
+    guard let pendingSaves else { throw SyncError(try replicaState() == nil ? .notSynchronized : .historyMissing, path: path) }
     return pendingSaves
   }
 

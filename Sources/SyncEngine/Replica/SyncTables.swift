@@ -70,7 +70,7 @@ enum SyncStatement {
   static let setObject = "UPDATE cipherdata_sync_record SET entity = ?, key = ? WHERE id = ?"
   static let recordsAfter = "SELECT id FROM cipherdata_sync_record WHERE id > ? ORDER BY id LIMIT ?"
   static let unsentAfter = "SELECT id FROM cipherdata_sync_record WHERE unsent AND id > ? ORDER BY id LIMIT ?"
-  static let counts = "SELECT count(*), total(unsent) FROM cipherdata_sync_record"
+  static let unsentCount = "SELECT count(*) FROM cipherdata_sync_record WHERE unsent"
 
   static let referrers = "SELECT source FROM cipherdata_sync_reference WHERE destination = ?"
   static let addReference = "INSERT OR IGNORE INTO cipherdata_sync_reference VALUES (?, ?)"

@@ -33,6 +33,8 @@ package struct SyncStatus: Hashable, Sendable {
   package var frozenBytes: Int
   /// The number of objects that were there before and have been added to the zone; nil if all are.
   package var baselineCount: Int?
+  /// The number of records to send apart from pending saves: of objects that were there before, and of those that a restored hub lacks.
+  package var unsentCount: Int
   /// The number of records that cannot be opened, because their key is missing or they are damaged. They are kept until they can be.
   package var unreadableCount: Int
   package var report: SyncReport
@@ -45,20 +47,20 @@ extension StoreReplica {
 
   func setReport(_ report: SyncReport) throws { try store(try JSONEncoder().encode(report), as: SyncReport.name) }
 
-  /// Returns the state of synchronization.
+  /// Returns the state of synchronization. Neither waits for other processes that write to the store, nor needs a writable store.
   package func status() throws -> SyncStatus {
-    try transaction {
-      let (state, account) = (try knownState(), try accountState())
-      let pending = try pending()
-      let id = try account.accountKeys.id
-      return SyncStatus(
-        account: RecordID(high: id.high, low: id.low).uuid, zone: RecordID(high: state.zoneID.high, low: state.zoneID.low).uuid,
-        device: account.deviceName, hubPath: account.hubPath, cursor: state.zone.accepted?.sequence ?? state.zone.base.sequence,
-        pendingSaves: pending.saves.count,
-        pendingChanges: pending.saves.reduce(0) { $0 + $1.changes.count },
-        frozenBytes: try outbox().map { CommitCoding.encode($0.commit).count } ?? 0, baselineCount: state.baseline?.count,
-        unreadableCount: try quarantinedCount(),
-        report: try report())
+    let (state, account, counts, frozenBytes, report) = try snapshot {
+      (
+        try knownState(), try accountState(), (unreadable: try quarantinedCount(), unsent: try unsentCount()),
+        try outbox().map { CommitCoding.encode($0.commit).count } ?? 0, try self.report()
+      )
     }
+    let pending = try reader.count(after: state.consumedThrough)
+    let id = try account.accountKeys.id
+    return SyncStatus(
+      account: RecordID(high: id.high, low: id.low).uuid, zone: RecordID(high: state.zoneID.high, low: state.zoneID.low).uuid,
+      device: account.deviceName, hubPath: account.hubPath, cursor: state.zone.accepted?.sequence ?? state.zone.base.sequence,
+      pendingSaves: pending.saves, pendingChanges: pending.changes, frozenBytes: frozenBytes, baselineCount: state.baseline?.count,
+      unsentCount: counts.unsent, unreadableCount: counts.unreadable, report: report)
   }
 }
