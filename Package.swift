@@ -266,7 +266,7 @@ let package = Package(
       "CipherDataToolKit",
       [
         "CipherData", "CoreDataImport", "AccessorSymbols", "ModelCodeGeneration", "ObjectModel", "ObjectQuery", "ObjectStore",
-        "ObjectContext", "SQLCipherStore", "StoreFiles", "SyncCrypto", "SyncEngine", "SyncHub", "CLibedit", argumentParser,
+        "ObjectContext", "SQLCipherStore", "StoreFiles", "SyncCore", "SyncCrypto", "SyncEngine", "SyncHub", "CLibedit", argumentParser,
       ]),
     .executableTarget(name: "CipherDataTool", dependencies: ["CipherDataToolKit", argumentParser], swiftSettings: strict),
     tests(

@@ -33,7 +33,7 @@ final class ImportRuleTests: XCTestCase {
     "UnifiedLogging": ["Logging"],
     "CipherDataToolKit": [
       "AccessorSymbols", "CipherData", "CoreDataImport", "ModelCodeGeneration", "ObjectModel", "ObjectQuery", "ObjectStore",
-      "ObjectContext", "SQLCipherStore", "StoreFiles", "SyncCrypto", "SyncEngine", "SyncHub", "ArgumentParser", "CLibedit",
+      "ObjectContext", "SQLCipherStore", "StoreFiles", "SyncCore", "SyncCrypto", "SyncEngine", "SyncHub", "ArgumentParser", "CLibedit",
     ],
     "CipherDataTool": ["CipherDataToolKit", "ArgumentParser"],
     "CipherDataMacros": ["SwiftCompilerPlugin", "SwiftDiagnostics", "SwiftSyntax", "SwiftSyntaxBuilder", "SwiftSyntaxMacros"],

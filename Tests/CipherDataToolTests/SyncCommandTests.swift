@@ -1,6 +1,10 @@
 import CipherDataToolKit
 import Foundation
+import ObjectContext
 import ObjectModel
+import ObjectStore
+import SQLCipherStore
+import StoreKeys
 import XCTest
 
 /// `cipherdata sync` with real stores, a hub and processes.
@@ -140,7 +144,43 @@ final class SyncCommandTests: XCTestCase {
     let lowered = try fixture.tool.run(["history", "A.store", "--enable"])
     XCTAssertEqual(lowered.status, 0, lowered.error)
     try fixture.update("A.store", "Note", "text == 'one'", "text = 'changed'")
-    try fixture.fail(65, ["history with values"], "run", "A.store")
+    try fixture.fail(65, ["history with values", "cipherdata sync leave"], "run", "A.store")
+    // Leaving and joining again finds the change.
+    XCTAssertTrue(try fixture.succeed("status", "A.store").output.contains("history with values"))
+    try fixture.succeed("leave", "A.store")
+    try fixture.succeed("join", "A.store", "--hub", "hub.store", "--recovery", "recovery")
+    try fixture.succeed("run", "B.store")
+    try fixture.assertEqualContents(count: 4)
+  }
+
+  func testTheVerificationComparesBothSidesAndItsResultIsPartOfTheStatus() async throws {
+    let fixture = try await SyncFixture.joined()
+    try fixture.add(#"{"$entity":"Note","text":"four"}"#, to: "A.store")
+    XCTAssertEqual(try fixture.succeed("verify", "A.store").output, "The store and the hub agree.\n")
+    let status = try fixture.status("A.store")
+    XCTAssertEqual(status["verified"], .bool(true))
+    XCTAssertNotEqual(status["verificationDate"], .null)
+    XCTAssertEqual(status["pendingSaves"], .integer(0), "it synchronizes first")
+    XCTAssertEqual(try fixture.status("B.store")["verified"], .null)
+    try fixture.moveHub(to: "away")
+    try fixture.fail(66, ["hub.store"], "verify", "A.store")
+  }
+
+  func testTheStatusDoesNotWaitForAProcessThatWrites() async throws {
+    let fixture = try await SyncFixture.joined()
+    try fixture.add(#"{"$entity":"Note","text":"pending"}"#, to: "A.store")
+    let description = PersistentStoreDescription(
+      url: URL(fileURLWithPath: fixture.tool.path("A.store")), key: .passphrase(ToolFixture.passphrase, .cheapForTests()))
+    let container = try PersistentContainer(
+      name: "A", managedObjectModel: SyncFixture.model, persistentStoreDescriptions: [description])
+    try await container.loadPersistentStores()
+    let store = try XCTUnwrap(container.persistentStoreCoordinator.persistentStores.first)
+    let tool = fixture.tool
+    var result: ToolResult?
+    try store.performTransaction { result = try tool.run(["sync", "status", "A.store", "--format", "json"]) }
+    try container.close()
+    XCTAssertEqual(result?.status, 0, result?.error ?? "")
+    XCTAssertTrue(result?.output.contains("\"pendingChanges\":1") ?? false, result?.output ?? "")
   }
 
   func testADestroyedStoreLeavesNoFileOfItsSynchronization() async throws {
