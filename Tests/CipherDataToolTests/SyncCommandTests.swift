@@ -72,13 +72,14 @@ final class SyncCommandTests: XCTestCase {
       fields.map(\.key),
       [
         "store", "account", "zone", "device", "hub", "cursor", "pendingSaves", "pendingChanges", "sendingBytes", "addedObjects",
-        "lastSuccess", "lastError", "lastErrorDate", "verified", "verificationDate",
+        "unsentObjects", "unreadableRecords", "lastSuccess", "lastError", "lastErrorDate", "verified", "verificationDate",
       ])
     let other = try fixture.status("B.store")
     for key in ["account", "zone", "hub", "cursor"] { XCTAssertEqual(status[key], other[key], key) }
     XCTAssertEqual(status["hub"], .string(fixture.tool.path("hub.store")))
     XCTAssertEqual(status["cursor"], .integer(1))
-    for key in ["pendingSaves", "pendingChanges", "sendingBytes"] { XCTAssertEqual(status[key], .integer(0), key) }
+    XCTAssertEqual(status["sendingBytes"], .integer(0))
+    for key in ["pendingSaves", "pendingChanges", "unsentObjects", "unreadableRecords"] { XCTAssertEqual(status[key], .integer(0), key) }
     for key in ["addedObjects", "lastError", "lastErrorDate"] { XCTAssertEqual(status[key], .null, key) }
     XCTAssertNotEqual(status["lastSuccess"], .null)
   }

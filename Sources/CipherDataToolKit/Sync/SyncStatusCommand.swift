@@ -31,6 +31,7 @@ extension SyncCommand {
         ("device", .string(status.device)), ("hub", .string(status.hubPath)), ("cursor", .integer(Int(status.cursor))),
         ("pendingSaves", .integer(status.pendingSaves)), ("pendingChanges", .integer(status.pendingChanges)),
         ("sendingBytes", .integer(status.frozenBytes)), ("addedObjects", status.baselineCount.map { .integer($0) } ?? .null),
+        ("unsentObjects", .integer(status.unsentCount)), ("unreadableRecords", .integer(status.unreadableCount)),
         ("lastSuccess", time(report.lastSuccess)), ("lastError", report.lastError.map { .string($0) } ?? .null),
         ("lastErrorDate", time(report.lastErrorDate)), ("verified", report.isVerified.map { .bool($0) } ?? .null),
         ("verificationDate", time(report.verificationDate)),
@@ -38,12 +39,15 @@ extension SyncCommand {
     }
 
     private static func write(_ status: SyncStatus, path: String, to sink: OutputSink) throws {
-      let lines = [
+      var lines = [
         ("Store", path), ("Account", status.account.uuidString), ("Zone", status.zone.uuidString), ("Device", status.device),
         ("Hub", status.hubPath), ("Received", "\(SyncText.count(Int(status.cursor), "commit")) of the zone"), ("To send", pending(status)),
         ("Last success", status.report.lastSuccess.map(SyncText.time) ?? "none yet"), ("Last error", error(status.report)),
         ("Verification", verification(status.report)),
       ]
+      if status.unreadableCount > 0 {
+        lines.append(("Unreadable", "\(SyncText.count(status.unreadableCount, "record")), kept until they can be opened"))
+      }
       for (title, value) in lines {
         try sink.line("\(title):".padding(toLength: 14, withPad: " ", startingAt: 0) + TableWriter.printable(value))
       }
@@ -51,10 +55,11 @@ extension SyncCommand {
 
     private static func pending(_ status: SyncStatus) -> String {
       var parts: [String] = []
-      if let count = status.baselineCount { parts.append("the objects from before, of which \(count) are ready") }
+      if let count = status.baselineCount { parts.append("the objects from before are being read, \(count) so far") }
       if status.pendingSaves > 0 {
         parts.append("\(SyncText.count(status.pendingSaves, "save")) with \(SyncText.count(status.pendingChanges, "change"))")
       }
+      if status.unsentCount > 0 { parts.append("\(SyncText.count(status.unsentCount, "object")) from before") }
       if status.frozenBytes > 0 { parts.append("a commit of \(InfoText.bytes(status.frozenBytes)) is being sent") }
       return parts.isEmpty ? "nothing" : parts.joined(separator: "; ")
     }
