@@ -279,7 +279,8 @@ let package = Package(
     .testTarget(
       name: "CompilationTests",
       dependencies: [
-        "CipherData", "CipherDataDocuments", "CipherDataEngine", "CoreDataImport", "ModelCodeGeneration", "ObjectModel", "_TestSupport",
+        "CipherData", "CipherDataDocuments", "CipherDataEngine", "CipherDataSync", "CoreDataImport", "ModelCodeGeneration", "ObjectModel",
+        "_TestSupport",
       ],
       exclude: ["Fixtures"],
       swiftSettings: strict),

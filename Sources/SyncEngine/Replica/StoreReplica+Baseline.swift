@@ -84,6 +84,9 @@ extension StoreReplica {
       try identities.load()
       for row in rows {
         let id = try identities.record(of: row.reference)
+        let properties = schema.entities[row.entityNumber].properties
+        // An object that a pending save has inserted is sent with that save, whole.
+        if let change = try pending().changes(of: id), change.fields.count == properties.count { continue }
         if try self.row(of: id) == nil { try Baseline.add(try object(row, identities), of: id, in: self) }
         if try self.row(of: id)?.object != row.reference { try setObject(row.reference, of: id) }
       }
