@@ -23,6 +23,7 @@ extension SyncError {
     case .alreadySynchronized: return "The store is already synchronized. “cipherdata sync leave” ends that."
     case .historyMissing:
       return "\(message) “cipherdata sync leave” and “cipherdata sync join” begin again, and find what was changed since."
+    case .neededBySynchronization: return "\(message) “cipherdata sync leave” ends synchronization."
     default: return description
     }
   }

@@ -5,6 +5,7 @@ import ObjectModel
 import ObjectStore
 import CipherData
 import SQLCipherStore
+import SyncEngine
 
 /// The source of the passphrase.
 struct PassphraseOptions: ParsableArguments {
@@ -105,6 +106,8 @@ extension PersistentContainer {
     description.createsStore = false
     description.isReadOnly = isReadOnly
     description.sqlObserver = observer
+    // Synchronization refuses what it cannot cope with, such as removing stable IDs.
+    description.sideTableOwners = [SyncTables.shared]
     configure(&description)
     return try await file.withStoredModel { model in
       let container = try PersistentContainer(

@@ -20,7 +20,6 @@ struct SyncedContainer: Sendable {
   ///   - observesSaves: Whether saves of other processes are observed.
   init(_ file: SQLCipherStoreFile, isReadOnly: Bool = false, observesSaves: Bool = false) async throws {
     container = try await PersistentContainer.open(file, isReadOnly: isReadOnly) { description in
-      description.sideTableOwners = [SyncTables.shared]
       description.postsRemoteChangeNotifications = observesSaves
     }
     guard let store = container.persistentStoreCoordinator.persistentStores.first else {
