@@ -25,7 +25,7 @@ package enum AccountSetup {
     var state = AccountState(hubPath: hubPath, deviceName: deviceName, keys, deviceKeys, bundle: try bundle.sealed(with: keys))
     let chain = DeviceChain(account: keys.id, accountKey: bundle.signingKey.publicKey)
     let certificate = try chain.certificate(
-      for: device, deviceKeys.publicKeys, name: deviceName, created: created, signedBy: bundle.signingKey)
+      for: device, deviceKeys.publicKeys, name: try keys.sealedName(deviceName), created: created, signedBy: bundle.signingKey)
     state.firstCertificate = Data(certificate.encoded())
     try replica.begin(in: zone, as: device) { try replica.setAccountState(state) }
   }

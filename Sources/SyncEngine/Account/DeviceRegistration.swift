@@ -59,7 +59,8 @@ struct DeviceRegistration {
     }
     let former = chain.head.digest
     let certificate = try chain.certificate(
-      for: device, keys, name: state.deviceName, created: Date().millisecondsSince1970, signedBy: bundle.signingKey)
+      for: device, keys, name: try state.accountKeys.sealedName(state.deviceName), created: Date().millisecondsSince1970,
+      signedBy: bundle.signingKey)
     try chain.append(certificate)
     try await hub.appendCertificate(
       HubCertificate(digest: chain.head.digest, bytes: certificate.encoded()), after: former, to: try state.accountKeys.id.hubID)

@@ -47,7 +47,7 @@ extension SyncError.Code {
         developer: "Nothing is lost. Synchronization continues when the cause, which underlying says, is gone.")
     case .hubUnreadable:
       ErrorAdvice(
-        user: "Synchronization has stopped. Update this app, or ask whoever operates the server.",
+        user: "Synchronization has stopped. Update this app, or ask the operator of the server.",
         developer: "Restore the hub from a backup, use its key, or update this program. Devices send again what a restored hub lacks.")
     case .leaseUnavailable:
       ErrorAdvice(

@@ -30,15 +30,26 @@ extension StoreReplica {
 
   package func setQuarantined(_ record: StoredRecord?, _ name: RecordName) throws {
     guard let record else {
+      guard try isAnyQuarantined() else { return }
       try transactionTables.execute(SyncStatement.removeQuarantined, .bytes(Data(name.digest.bytes)))
       return
     }
+    hasQuarantined = true
     try transactionTables.execute(
       SyncStatement.setQuarantined, .bytes(Data(record.name.digest.bytes)), .int(record.sequence), .bytes(Data(record.version.bytes)),
       .int(record.isDeleted ? 1 : 0), .bytes(Data(record.body)))
   }
 
+  /// Whether there are such records, which is rare: most transactions need no other statement.
+  private func isAnyQuarantined() throws -> Bool {
+    if let hasQuarantined { return hasQuarantined }
+    let found = try quarantinedCount() > 0
+    hasQuarantined = found
+    return found
+  }
+
   package func quarantined(_ name: RecordName) throws -> StoredRecord? {
+    guard try isAnyQuarantined() else { return nil }
     var found: StoredRecord?
     try transactionTables.query(SyncStatement.quarantined, .bytes(Data(name.digest.bytes))) { found = try StoredRecord($0) }
     return found

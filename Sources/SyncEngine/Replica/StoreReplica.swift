@@ -25,6 +25,8 @@ package final class StoreReplica: SyncStore {
   private var storedState: ReplicaState?
   private var state: ReplicaState?
   var entries = RecordCache()
+  /// Whether there are records that cannot be opened; nil before it was read.
+  var hasQuarantined: Bool?
 
   /// The keys of an entity whose objects are added to the zone.
   var baselineKeys: (entity: Int, keys: [Int64])?
@@ -72,11 +74,11 @@ package final class StoreReplica: SyncStore {
       }
     } catch {
       (state, storedState, pendingSaves) = (nil, nil, nil)
-      entries = RecordCache()
+      (entries, hasQuarantined) = (RecordCache(), nil)
       throw error
     }
     (state, storedState) = (nil, nil)
-    entries = RecordCache()
+    (entries, hasQuarantined) = (RecordCache(), nil)
     guard let result else { throw SyncError(.transactionEnded, path: path) }
     return result
   }
@@ -87,7 +89,7 @@ package final class StoreReplica: SyncStore {
     if handle != nil { return try body() }
     defer {
       (handle, state, storedState) = (nil, nil, nil)
-      entries = RecordCache()
+      (entries, hasQuarantined) = (RecordCache(), nil)
     }
     return try tables.read { tables in
       handle = tables
