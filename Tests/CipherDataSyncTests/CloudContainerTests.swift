@@ -108,6 +108,7 @@ final class CloudContainerTests: XCTestCase {
       _ = try await one.createAccount()
       XCTFail("It has an account.")
     } catch let error as SyncError { XCTAssertEqual(error.code, .unsupportedModel) }
+    XCTAssertFalse(FileManager.default.fileExists(atPath: try XCTUnwrap(folder).file("hub.store").path))
     let isSynchronized = try await one.isSynchronized
     XCTAssertFalse(isSynchronized)
     try one.close()

@@ -11,8 +11,7 @@ extension StoreReplica {
   /// - Parameter alongside: Called in the transaction that makes the store a replica.
   /// - Throws: ``SyncError`` if the model cannot be synchronized, or the store is already synchronized.
   package func begin(in zone: ZoneID, as device: DeviceID, alongside: () throws -> Void = {}) throws {
-    try schema.check(path: path)
-    if try transaction({ try replicaState() }) != nil { throw SyncError(.alreadySynchronized, path: path) }
+    try checkCanBegin()
     if try !history.tracksObjectIdentity() { try history.setTracksObjectIdentity(true) }
     let settings = try history.historySettings()
     if settings?.level != .values { try history.setHistory(HistorySettings(level: .values)) }
@@ -26,6 +25,12 @@ extension StoreReplica {
       try setReplicaState(state)
       try alongside()
     }
+  }
+
+  /// Throws ``SyncError`` if the model cannot be synchronized, or the store is already synchronized.
+  package func checkCanBegin() throws {
+    try schema.check(path: path)
+    if try transaction({ try replicaState() }) != nil { throw SyncError(.alreadySynchronized, path: path) }
   }
 
   /// Ends the synchronization of the store, whose objects remain.

@@ -26,6 +26,8 @@ package final class SyncService: Sendable {
     _ store: PersistentStore, of coordinator: PersistentStoreCoordinator, hubPath: String, recoveryKey: AccountRecoveryKey,
     deviceName: String
   ) async throws -> SyncService {
+    // Nothing is created for a store that is refused.
+    try await onQueue { try StoreReplica(store, of: coordinator).checkCanBegin() }
     let hub = try await EmbeddedHub.create(at: hubPath, hashing: ZoneHashing.shared)
     return try await onQueue {
       let replica = try StoreReplica(store, of: coordinator)
