@@ -73,6 +73,40 @@ final class ServiceTests: XCTestCase {
     }
   }
 
+  func testDevicesAreCertifiedAgainByAHubThatWasRestored() async throws {
+    let (one, other) = (try open("one.store"), try open("other.store"))
+    let key = try AccountRecoveryKey.random()
+    let first = try await start(one, key)
+    try one.insert("Folder", ["title": .text("before")])
+    try await first.synchronize()
+    let hub = try file("hub.store")
+    await (first.hub as? EmbeddedHub)?.close()
+    let backup = try file("backup")
+    try FileManager.default.copyItem(at: hub, to: backup)
+    let log = hub.path + "-wal"
+    XCTAssertFalse(FileManager.default.fileExists(atPath: log), "The backup is complete.")
+    first.end()
+
+    let second = try await join(other, key)
+    try other.insert("Folder", ["title": .text("after")])
+    try await second.synchronize()
+    await (second.hub as? EmbeddedHub)?.close()
+    second.end()
+    try FileManager.default.removeItem(at: hub)
+    try FileManager.default.copyItem(at: backup, to: hub)
+
+    for store in [other, one, other] {
+      let service = try await SyncService.resume(store.persistentStore, of: store.coordinator)
+      try await service.synchronize()
+      let verification = try await service.verify()
+      XCTAssertTrue(verification.isEqual)
+      await (service.hub as? EmbeddedHub)?.close()
+      service.end()
+    }
+    XCTAssertEqual(try one.count("Folder"), 2)
+    XCTAssertEqual(try other.count("Folder"), 2)
+  }
+
   func testAnotherRecoveryKeyIsRefused() async throws {
     let (one, other) = (try open("one.store"), try open("other.store"))
     _ = try await start(one, try AccountRecoveryKey.random())

@@ -20,9 +20,6 @@ struct AccountState: Hashable, Codable, Sendable {
   var firstCertificate: Data?
   /// The device whose certificate the hub has. A device gets a new identity when its store is copied.
   var certifiedDevice: DeviceID?
-  /// The certificates that the device has seen.
-  private var chainCount: Int64 = 0
-  private var chainDigest = Digest.zero
 
   init(hubPath: String, deviceName: String, _ accountKeys: AccountKeys, _ deviceKeys: DeviceKeys, bundle: [UInt8]) {
     (self.hubPath, self.deviceName, self.bundle) = (hubPath, deviceName, Data(bundle))
@@ -34,11 +31,6 @@ struct AccountState: Hashable, Codable, Sendable {
   var deviceKeys: DeviceKeys { get throws { try DeviceKeys(decoding: SecretBytes(Array(deviceKeyBytes))) } }
 
   func openBundle() throws -> AccountBundle { try AccountBundle(opening: Array(bundle), with: accountKeys) }
-
-  var chainHead: DeviceChain.Head {
-    get { DeviceChain.Head(count: chainCount, digest: chainDigest) }
-    set { (chainCount, chainDigest) = (newValue.count, newValue.digest) }
-  }
 }
 
 extension StoreReplica {

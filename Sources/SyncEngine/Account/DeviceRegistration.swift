@@ -12,7 +12,9 @@ struct DeviceRegistration {
   private static let maximumAttempts = 10
 
   /// Registers the device unless its certificate is on the hub.
-  func register(isolation: isolated (any Actor)? = #isolation) async throws {
+  ///
+  /// - Parameter asksHub: Whether to ask the hub even if it had the certificate before: it can have been restored from an older state.
+  func register(asksHub: Bool, isolation: isolated (any Actor)? = #isolation) async throws {
     var state = try replica.transaction { try replica.accountState() }
     if let certificate = state.firstCertificate {
       try await createAccount(state, certificate)
@@ -20,10 +22,10 @@ struct DeviceRegistration {
       try replica.transaction { try replica.setAccountState(state) }
     }
     let device = try replica.transaction { try replica.zone().device }
-    if state.certifiedDevice == device { return }
+    if state.certifiedDevice == device, !asksHub { return }
     for attempt in 1... {
       do {
-        state.chainHead = try await certify(device, state)
+        try await certify(device, state)
         break
       } catch let error as HubError where error.code == .certificateConflict && attempt < Self.maximumAttempts {}
     }
@@ -45,17 +47,13 @@ struct DeviceRegistration {
   }
 
   /// Appends the certificate of a device, if it is not in the chain.
-  ///
-  /// - Returns: The new head of the chain.
-  private func certify(
-    _ device: DeviceID, _ state: AccountState, isolation: isolated (any Actor)? = #isolation
-  ) async throws -> DeviceChain.Head {
+  private func certify(_ device: DeviceID, _ state: AccountState, isolation: isolated (any Actor)? = #isolation) async throws {
     let (bundle, keys) = (try state.openBundle(), try state.deviceKeys.publicKeys)
     var chain = try await chain(state)
     if let known = chain[device] {
       // Another device has the ID: practically impossible, as it is random.
       guard known.keys == keys else { throw SyncCryptoError.unknownDevice(device) }
-      return chain.head
+      return
     }
     let former = chain.head.digest
     let certificate = try chain.certificate(
@@ -64,7 +62,6 @@ struct DeviceRegistration {
     try chain.append(certificate)
     try await hub.appendCertificate(
       HubCertificate(digest: chain.head.digest, bytes: certificate.encoded()), after: former, to: try state.accountKeys.id.hubID)
-    return chain.head
   }
 
   /// Returns the devices of the account.
@@ -75,7 +72,7 @@ struct DeviceRegistration {
   private func chain(_ state: AccountState, isolation: isolated (any Actor)? = #isolation) async throws -> DeviceChain {
     let (bundle, keys) = (try state.openBundle(), try state.accountKeys)
     let certificates = try await hub.certificates(of: keys.id.hubID).map { try DeviceCertificate(decoding: $0.bytes) }
-    return try DeviceChain(
-      account: keys.id, accountKey: bundle.signingKey.publicKey, verifying: certificates, containing: state.chainHead)
+    // A restored hub lacks certificates that the device has seen. Those that it has are signed by the account, and none can be revoked.
+    return try DeviceChain(account: keys.id, accountKey: bundle.signingKey.publicKey, verifying: certificates, containing: .init())
   }
 }

@@ -31,6 +31,8 @@ package actor SyncRunner {
   /// The devices whose commits are accepted; nil until they are needed.
   private var verifier: CommitVerifier?
   private let wall: @Sendable () -> Int64
+  /// Whether the hub was asked for the device's certificate.
+  private var isRegistered = false
   private var isRunning = false
   private var waiting: [CheckedContinuation<Void, Never>] = []
 
@@ -69,8 +71,11 @@ package actor SyncRunner {
     var round = Round()
     do {
       try await addBaseline(&round, progress)
-      if try replica.isCopy() { try await process(handle(.copied), &round, progress) }
-      try await DeviceRegistration(replica: replica, hub: hub).register()
+      let actions = try replica.isCopy() ? handle(.copied) : []
+      // A device is certified before it sends anything.
+      try await DeviceRegistration(replica: replica, hub: hub).register(asksHub: !isRegistered)
+      isRegistered = true
+      try await process(actions, &round, progress)
       try await process(handle(pulls ? .remoteChange : .save), &round, progress)
       return round
     } catch {
@@ -144,7 +149,12 @@ package actor SyncRunner {
           own.formUnion(page.commits.lazy.filter { $0.device == device }.map(\.sequence))
         }
         round.add(event, of: action, own)
-        start(try handle(event))
+        let actions = try handle(event)
+        if event.requiresRegistration {
+          try await DeviceRegistration(replica: replica, hub: hub).register(asksHub: true)
+          verifier = nil
+        }
+        start(actions)
         progress?(round)
       }
     }
@@ -175,6 +185,16 @@ package actor SyncRunner {
     switch action {
     case .pull(let request): .pulled(try await hub.pull(request, zone: zone))
     case .push(let commit): .pushed(commit.digest, try await hub.push(commit, zone: zone))
+    }
+  }
+}
+
+extension SyncClient.Event {
+  /// Whether the hub was restored from an older state, which can lack the device, or the device has got a new identity.
+  fileprivate var requiresRegistration: Bool {
+    switch self {
+    case .pulled(.diverged), .pushed(_, .diverged), .pushed(_, .forked): true
+    default: false
     }
   }
 }
