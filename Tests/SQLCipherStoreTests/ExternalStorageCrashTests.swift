@@ -197,20 +197,11 @@ private struct Victim {
 
   /// Kills the process a while after it has acknowledged `count` steps, and returns its last acknowledgment.
   func kill(after count: Int, microseconds: UInt32) -> [String] {
-    var output = Data()
-    func acknowledged() -> [String] {
-      let lines = String(decoding: output, as: UTF8.self).components(separatedBy: "\n").dropLast()
+    func acknowledged(_ output: String) -> [String] {
+      let lines = output.components(separatedBy: "\n").dropLast()
       return lines.compactMap { $0.hasPrefix("ACK ") ? String($0.dropFirst(4)) : nil }
     }
-    while acknowledged().count < count {
-      let data = pipe.fileHandleForReading.availableData
-      if data.isEmpty { break }
-      output += data
-    }
-    usleep(microseconds)
-    Foundation.kill(process.processIdentifier, SIGKILL)
-    output += pipe.fileHandleForReading.readDataToEndOfFile()
-    process.waitUntilExit()
-    return acknowledged().last.map { [$0] } ?? []
+    let output = process.kill(reading: pipe, when: { acknowledged($0).count >= count }, microseconds: microseconds)
+    return acknowledged(output).last.map { [$0] } ?? []
   }
 }

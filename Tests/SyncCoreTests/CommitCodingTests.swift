@@ -35,13 +35,7 @@ final class CommitCodingTests: XCTestCase {
     var random = SimulationRandom(47)
     for _ in 0..<10_000 {
       var bytes = CommitCoding.encode(commit(&random))
-      for _ in 0...random.number(below: 3) {
-        switch random.number(below: 3) {
-        case 0: bytes[random.number(below: bytes.count)] = UInt8(truncatingIfNeeded: random.next())
-        case 1: bytes.removeLast(min(bytes.count - 1, random.number(below: 4)))
-        default: bytes.insert(UInt8(truncatingIfNeeded: random.next()), at: random.number(below: bytes.count))
-        }
-      }
+      bytes.damage(&random)
       do { _ = try CommitCoding.decode(bytes) } catch { XCTAssertTrue(error is WireError, "\(error)") }
     }
   }

@@ -77,13 +77,7 @@ final class RecordTests: XCTestCase {
     var random = SimulationRandom(45)
     for _ in 0..<50_000 {
       var bytes = RecordCoding.encode(record(&random), of: RecordID(high: 1, low: 2))
-      for _ in 0...random.number(below: 3) {
-        switch random.number(below: 3) {
-        case 0: bytes[random.number(below: bytes.count)] = UInt8(truncatingIfNeeded: random.next())
-        case 1: bytes.removeLast(min(bytes.count - 1, random.number(below: 4)))
-        default: bytes.insert(UInt8(truncatingIfNeeded: random.next()), at: random.number(below: bytes.count))
-        }
-      }
+      bytes.damage(&random)
       do { _ = try RecordCoding.decode(bytes) } catch { XCTAssertTrue(error is WireError, "\(error)") }
     }
   }

@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 import XCTest
+import _TestSupport
 
 /// Starts this test program again as a child process, which plays the part that its environment names.
 struct HubChildProcess {
@@ -32,17 +33,7 @@ struct HubChildProcess {
   ///
   /// - Returns: The lines that the part printed.
   func kill(after count: Int, microseconds: UInt32) -> [String] {
-    var output = Data()
-    while Self.lines(of: String(decoding: output, as: UTF8.self)).count < count {
-      let data = pipe.fileHandleForReading.availableData
-      if data.isEmpty { break }
-      output += data
-    }
-    usleep(microseconds)
-    Foundation.kill(process.processIdentifier, SIGKILL)
-    output += pipe.fileHandleForReading.readDataToEndOfFile()
-    process.waitUntilExit()
-    return Self.lines(of: String(decoding: output, as: UTF8.self))
+    Self.lines(of: process.kill(reading: pipe, when: { Self.lines(of: $0).count >= count }, microseconds: microseconds))
   }
 
   /// Prints a line for the parent process at once.
