@@ -146,7 +146,9 @@ let package = Package(
         "SQLCipherConnection", "SQLCipherStore", "StoreKeys", "_StoreSpecification", "_SyncSimulation", "_TestSupport",
       ]),
     // What an application imports to synchronize its stores.
-    module("CipherDataSync", ["ObjectContext", "ObjectModel", "ObjectStore", "SQLCipherStore", "SyncCrypto", "SyncEngine", "SyncHub"]),
+    module(
+      "CipherDataSync",
+      ["ObjectContext", "ObjectModel", "ObjectStore", "SQLCipherStore", "SyncCore", "SyncCrypto", "SyncEngine", "SyncHub"]),
     tests("CipherDataSyncTests", ["CipherData", "CipherDataSync", "_TestSupport"]),
     // Empty without the trait Macros.
     .macro(

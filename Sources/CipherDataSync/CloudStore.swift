@@ -1,5 +1,6 @@
 import Foundation
 import ObjectStore
+import SyncCore
 import SyncCrypto
 import SyncEngine
 import SyncHub

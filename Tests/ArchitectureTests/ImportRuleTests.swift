@@ -21,7 +21,7 @@ final class ImportRuleTests: XCTestCase {
       "ObjectContext", "ObjectModel", "ObjectQuery", "ObjectStore", "SQLCipherStore", "StoreFiles", "StoreKeys", "SyncCore", "SyncCrypto",
       "SyncHub",
     ],
-    "CipherDataSync": ["ObjectContext", "ObjectModel", "ObjectStore", "SQLCipherStore", "SyncCrypto", "SyncEngine", "SyncHub"],
+    "CipherDataSync": ["ObjectContext", "ObjectModel", "ObjectStore", "SQLCipherStore", "SyncCore", "SyncCrypto", "SyncEngine", "SyncHub"],
     "CoreDataImport": ["ObjectModel", "ObjectStore", "ObjectContext", "SQLCipherStore", "SQLCipherConnection", "StoreKeys", "StoreFiles"],
     "AccessorSymbols": ["ObjectModel"],
     "ModelCodeGeneration": ["ObjectModel"],

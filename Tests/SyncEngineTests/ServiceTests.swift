@@ -5,6 +5,7 @@ import ObjectQuery
 import ObjectStore
 import SQLCipherStore
 import StoreKeys
+import SyncCore
 import SyncCrypto
 import SyncEngine
 import SyncHub

@@ -79,7 +79,7 @@ final class SyncedStore {
     try prepare(open)
     if begins {
       try replica.begin(in: ZoneID(high: 1, low: 1), as: DeviceID(device))
-      while try !replica.addBaseline(maximumCount: 7) {}
+      while try replica.addBaseline(maximumCount: 7) != nil {}
     }
   }
 

@@ -48,7 +48,7 @@ final class HubAccountTests: XCTestCase {
     let bundle = try await hub.account(id).bundle
     XCTAssertEqual(bundle, HubBundle(generation: 2, bytes: [2]))
     await assertThrows(.unknownAccount) {
-      try await hub.replaceBundle(of: HubAccount.ID(high: 9, low: 9), with: HubBundle(generation: 2, bytes: []))
+      try await hub.replaceBundle(of: AccountID(high: 9, low: 9), with: HubBundle(generation: 2, bytes: []))
     }
   }
 
@@ -91,7 +91,7 @@ final class HubAccountTests: XCTestCase {
     await assertThrows(.certificateConflict) { try await hub.appendCertificate(certificate(3), after: first.digest, to: id) }
     let chain = try await file.connect().certificates(of: id)
     XCTAssertEqual(chain, [first, certificate(2), certificate(3)])
-    await assertThrows(.unknownAccount) { _ = try await hub.certificates(of: HubAccount.ID(high: 9, low: 9)) }
+    await assertThrows(.unknownAccount) { _ = try await hub.certificates(of: AccountID(high: 9, low: 9)) }
   }
 
   func testJoinRequestsAreAnsweredAndExpire() async throws {
@@ -133,10 +133,10 @@ final class HubAccountTests: XCTestCase {
     let next = try await hub.postJoinRequest(id, [5], to: account)
     XCTAssertEqual(next, expiry + HubJoinRequest.lifetime)
     for call in [
-      { try await hub.postJoinRequest(id, [], to: HubAccount.ID(high: 9, low: 9)) },
-      { _ = try await hub.joinRequests(of: HubAccount.ID(high: 9, low: 9)) },
-      { try await hub.answerJoinRequest(id, with: [], of: HubAccount.ID(high: 9, low: 9)) },
-      { try await hub.removeJoinRequest(id, of: HubAccount.ID(high: 9, low: 9)) },
+      { try await hub.postJoinRequest(id, [], to: AccountID(high: 9, low: 9)) },
+      { _ = try await hub.joinRequests(of: AccountID(high: 9, low: 9)) },
+      { try await hub.answerJoinRequest(id, with: [], of: AccountID(high: 9, low: 9)) },
+      { try await hub.removeJoinRequest(id, of: AccountID(high: 9, low: 9)) },
     ] as [() async throws -> Void] {
       await assertThrows(.unknownAccount, call)
     }

@@ -111,7 +111,7 @@ extension NewHubAccount {
   static func test(_ number: UInt64, bundle: String = "bundle") -> NewHubAccount {
     let bytes = Array("certificate \(number)".utf8)
     return NewHubAccount(
-      id: HubAccount.ID(high: number, low: 1), bundle: HubBundle(generation: 1, bytes: Array(bundle.utf8)),
+      id: AccountID(high: number, low: 1), bundle: HubBundle(generation: 1, bytes: Array(bundle.utf8)),
       certificate: HubCertificate(digest: TestHashing().digest(of: bytes.map(UInt64.init)), bytes: bytes),
       zone: ZoneID(high: number, low: 2))
   }

@@ -8,7 +8,7 @@ final class MigrationReport {
   private let history: MigrationHistory?
   private let sideTables: SideTableRegistry
   private let observers: ObservedTransactions?
-  /// The conversion of the changes that components and observers receive, or nil if there are none.
+  /// The conversion of the changes that components and observers receive, or nil without any.
   private let conversion: MigrationConversion?
   private let origin: TransactionOrigin
   /// Whether the migration was reported as a whole, so that its parts are not.

@@ -11,7 +11,7 @@ package protocol SideTableOwner: AnyObject, Sendable {
   /// Returns a consumer of the changes of a request, or nil if the component does not need them. Called at the beginning of each request
   /// that writes objects. Not called while the component's tables are damaged.
   ///
-  /// A migration calls it for the changes of each stage that follow from the models, even if there are none, and for each request of the
+  /// A migration calls it for the changes of each stage that follow from the models, which can be an empty list, and for each request of the
   /// stage's handlers; for the opening of a store, see ``RowChange/schema(_:)``. The changes are the same as for a ``TransactionObserver``,
   /// in terms of the model that the store is migrated to.
   func makeConsumer(

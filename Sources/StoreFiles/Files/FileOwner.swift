@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 package import StoreKeys
 import Synchronization
 
@@ -79,7 +79,7 @@ package enum Descriptors {
   private static let hasTimers = Mutex(false)
 
   /// Opens a file, and retries if a signal interrupts the call.
-  static func open(_ path: String, _ flags: Int32, mode: mode_t = 0) -> Int32 {
+  package static func open(_ path: String, _ flags: Int32, mode: mode_t = 0) -> Int32 {
     while true {
       let descriptor = Foundation.open(path, flags, mode)
       if descriptor >= 0 || errno != EINTR { return descriptor }

@@ -153,7 +153,7 @@ extension SyncClient {
     if try holdChange(of: id, pending, in: store) { return nil }
     let entry = try store.entry(of: id)
     let base = entry?.base?.record
-    guard var state = base.joined(with: entry?.held).joined(with: pending) else { return nil }
+    guard var state = (entry?.state).joined(with: pending) else { return nil }
     if entry?.isOrphan ?? false, let stamp = state.latestStamp { state = Record(entity: state.entity, .deleted(stamp)) }
     if state == base {
       try releaseHeldState(of: id, in: store)

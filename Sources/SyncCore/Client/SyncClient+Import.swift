@@ -73,7 +73,7 @@ extension SyncClient {
     if model.hasExclusiveReferences {
       // Its former destinations may be free.
       let pending = try store.pendingChanges(of: id, after: try store.zone().settledThrough)
-      changed += try rivals(of: (entry.base?.record).joined(with: entry.held).joined(with: pending), in: store)
+      changed += try rivals(of: entry.state.joined(with: pending), in: store)
     }
     entry.setBase(RecordEntry.VersionedRecord(stored.sequence, stored.version, record))
     try store.setEntry(entry, of: id)
@@ -89,7 +89,7 @@ extension SyncClient {
       guard let final = records.last else { break }
       for id in records {
         guard var entry = try store.entry(of: id) else { continue }
-        entry.held = (entry.base?.record).joined(with: entry.held)
+        entry.held = entry.state
         (entry.base, entry.isOrphan, entry.wasSent) = (nil, false, true)
         try store.setEntry(entry, of: id)
       }

@@ -16,6 +16,7 @@ package struct Verification {
     package var differences: [Difference] = []
     /// Whether more records differ.
     package var hasMore = false
+    package var isEqual: Bool { differences.isEmpty }
 
     package init() {}
   }

@@ -22,6 +22,16 @@ package struct PropertyID: Hashable, Comparable, Sendable {
   package static func < (one: PropertyID, other: PropertyID) -> Bool { one.value < other.value }
 }
 
+/// The identity of an account on hubs: a UUID. It is public.
+package struct AccountID: Hashable, Comparable, Sendable {
+  package let high: UInt64
+  package let low: UInt64
+
+  package init(high: UInt64, low: UInt64) { (self.high, self.low) = (high, low) }
+
+  package static func < (one: AccountID, other: AccountID) -> Bool { (one.high, one.low) < (other.high, other.low) }
+}
+
 /// The identity of a zone: a UUID.
 package struct ZoneID: Hashable, Comparable, Codable, Sendable {
   package let high: UInt64

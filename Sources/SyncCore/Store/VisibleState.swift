@@ -178,7 +178,7 @@ package final class VisibleState {
     if entry == nil, pending == nil, let object = try object(of: id) {
       entry = try Baseline.add(object, of: id, in: store)
     }
-    let state = (entry?.base?.record).joined(with: entry?.held).joined(with: pending)
+    let state = (entry?.state).joined(with: pending)
     states[id] = .some(state)
     return state
   }

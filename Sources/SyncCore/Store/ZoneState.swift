@@ -52,6 +52,9 @@ package struct RecordEntry: Hashable, Sendable {
 
   package init() {}
 
+  /// The state without pending saves.
+  package var state: Record? { (base?.record).joined(with: held) }
+
   /// Whether the record must be sent although no pending save changes it.
   package var isUnsent: Bool { held != nil || isOrphan }
 

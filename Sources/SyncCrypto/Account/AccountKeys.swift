@@ -1,13 +1,5 @@
 package import StoreKeys
-import SyncCore
-
-/// The identity of an account on hubs. It is public.
-package struct AccountID: Hashable, Sendable {
-  package let high: UInt64
-  package let low: UInt64
-
-  package init(high: UInt64, low: UInt64) { (self.high, self.low) = (high, low) }
-}
+package import SyncCore
 
 /// The keys that follow from an account's recovery key.
 ///

@@ -1,3 +1,4 @@
+import Foundation
 import StoreKeys
 
 extension AccountKeys {
@@ -9,19 +10,15 @@ extension AccountKeys {
     padded.append(0x80)
     while padded.count % 32 != 0 { padded.append(0) }
     let sealed = try GCMCipher.seal(SecretBytes(padded), key: nameKey(), nonce: nonce, authenticating: Self.purpose)
-    return (nonce + sealed).map { byte in String(byte >> 4, radix: 16) + String(byte & 15, radix: 16) }.joined()
+    return Data(nonce + sealed).base64EncodedString()
   }
 
   /// Returns the name of a device from its certificate.
   ///
   /// - Throws: `damaged(.certificate)` if the name was not sealed with the keys of the account.
   package func name(ofSealed text: String) throws -> String {
-    let digits = text.utf8.map { Character(UnicodeScalar($0)).hexDigitValue }
-    guard digits.count % 2 == 0, digits.count / 2 > GCMCipher.nonceSize else { throw SyncCryptoError.damaged(.certificate) }
-    var bytes: [UInt8] = []
-    for index in stride(from: 0, to: digits.count, by: 2) {
-      guard let high = digits[index], let low = digits[index + 1] else { throw SyncCryptoError.damaged(.certificate) }
-      bytes.append(UInt8(high << 4 | low))
+    guard let bytes = Data(base64Encoded: text).map(Array.init), bytes.count > GCMCipher.nonceSize else {
+      throw SyncCryptoError.damaged(.certificate)
     }
     let nonce = Array(bytes[..<GCMCipher.nonceSize])
     guard let opened = try GCMCipher.open(bytes[GCMCipher.nonceSize...], key: nameKey(), nonce: nonce, authenticating: Self.purpose)

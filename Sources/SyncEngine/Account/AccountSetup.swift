@@ -39,7 +39,7 @@ package enum AccountSetup {
   ) async throws {
     let keys = try AccountKeys(recoveryKey)
     let account: HubAccount
-    do { account = try await hub.account(keys.id.hubID) } catch let error as HubError where error.code == .unknownAccount {
+    do { account = try await hub.account(keys.id) } catch let error as HubError where error.code == .unknownAccount {
       throw SyncError(.accountNotFound, path: hubPath)
     }
     let bundle = try AccountBundle(opening: account.bundle.bytes, with: keys)

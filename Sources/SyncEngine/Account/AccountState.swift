@@ -45,7 +45,3 @@ extension StoreReplica {
     try store(try encoder.encode(state), as: AccountState.name)
   }
 }
-
-extension AccountID {
-  var hubID: HubAccount.ID { HubAccount.ID(high: high, low: low) }
-}

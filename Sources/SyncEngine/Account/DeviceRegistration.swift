@@ -42,7 +42,7 @@ struct DeviceRegistration {
     guard let zone = bundle.zones.first?.zone else { throw SyncError(.notSynchronized, path: replica.path) }
     try await hub.createAccount(
       NewHubAccount(
-        id: keys.id.hubID, bundle: HubBundle(generation: Int64(bundle.generation), bytes: Array(state.bundle)),
+        id: keys.id, bundle: HubBundle(generation: Int64(bundle.generation), bytes: Array(state.bundle)),
         certificate: HubCertificate(digest: chain.head.digest, bytes: Array(certificate)), zone: zone))
   }
 
@@ -61,7 +61,7 @@ struct DeviceRegistration {
       signedBy: bundle.signingKey)
     try chain.append(certificate)
     try await hub.appendCertificate(
-      HubCertificate(digest: chain.head.digest, bytes: certificate.encoded()), after: former, to: try state.accountKeys.id.hubID)
+      HubCertificate(digest: chain.head.digest, bytes: certificate.encoded()), after: former, to: try state.accountKeys.id)
   }
 
   /// Returns the devices of the account.
@@ -71,7 +71,7 @@ struct DeviceRegistration {
 
   private func chain(_ state: AccountState, isolation: isolated (any Actor)? = #isolation) async throws -> DeviceChain {
     let (bundle, keys) = (try state.openBundle(), try state.accountKeys)
-    let certificates = try await hub.certificates(of: keys.id.hubID).map { try DeviceCertificate(decoding: $0.bytes) }
+    let certificates = try await hub.certificates(of: keys.id).map { try DeviceCertificate(decoding: $0.bytes) }
     // A restored hub lacks certificates that the device has seen. Those that it has are signed by the account, and none can be revoked.
     return try DeviceChain(account: keys.id, accountKey: bundle.signingKey.publicKey, verifying: certificates, containing: .init())
   }

@@ -26,8 +26,8 @@ extension StoreReplica {
   func formerRecords() throws -> FormerRecords {
     var former = FormerRecords()
     try transactionTables.query(SyncStatement.formerRecords) { row in
-      guard let entity = schema.number(of: EntityID(UInt64(bitPattern: row.int64(1)))) else { return }
-      former.add(RecordID(bytes: row.bytes(0)), of: ObjectReference(entity: entity, key: row.int64(2)), before: row.int64(3))
+      guard let object = schema.object(entity: row.int64(1), key: row.int64(2)) else { return }
+      former.add(RecordID(bytes: row.bytes(0)), of: object, before: row.int64(3))
     }
     return former
   }
@@ -38,15 +38,15 @@ extension StoreReplica {
     for change in changes where change.isInsertion && change.change.values != nil {
       let id = change.change.id
       guard var row = try row(of: id) ?? pending.changes(of: id).map({ _ in RecordCache.Row(entry: RecordEntry()) }) else { continue }
-      let state = (row.entry.base?.record).joined(with: row.entry.held).joined(with: pending.changes(of: id))
+      let state = row.entry.state.joined(with: pending.changes(of: id))
       // An orphan is about to be deleted.
       guard row.entry.isOrphan || state?.isDeleted ?? false else { continue }
       let new = UUID()
       renewed[id] = RecordID(new)
       try history.setStableIDs([(change.object, new)])
-      let entity = Int64(bitPattern: schema.entities[change.object.entity].id.value)
       try transactionTables.execute(
-        SyncStatement.addFormerRecord, .bytes(Data(id.bytes)), .int(entity), .int(change.object.key), .int(number))
+        SyncStatement.addFormerRecord, .bytes(Data(id.bytes)), schema.column(ofEntity: change.object.entity), .int(change.object.key),
+        .int(number))
       pending.removeObject(of: id)
       if row.object != nil {
         row.object = nil

@@ -72,11 +72,11 @@ extension StoreReplica {
   /// Adds a batch of the objects that were there before synchronization began.
   ///
   /// Objects that are changed meanwhile are in pending saves as well, whose values are newer.
-  /// - Returns: Whether all objects are added.
-  package func addBaseline(maximumCount: Int) throws -> Bool {
+  /// - Returns: The number of objects in the batch; nil if all objects are added.
+  package func addBaseline(maximumCount: Int) throws -> Int? {
     try transaction {
       var state = try knownState()
-      guard var progress = state.baseline else { return true }
+      guard var progress = state.baseline else { return nil }
       let rows = try nextRows(&progress, maximumCount)
       let isComplete = progress.entity == schema.entities.count
       var identities = RecordIdentities(history)
@@ -99,8 +99,9 @@ extension StoreReplica {
       state = try knownState()
       state.baseline = isComplete ? nil : progress
       try setReplicaState(state)
-      if isComplete { baselineKeys = nil }
-      return isComplete
+      if !isComplete { return rows.count }
+      baselineKeys = nil
+      return nil
     }
   }
 

@@ -34,7 +34,7 @@ extension StoreReplica {
       try transactionTables.execute(SyncStatement.removeQuarantined, .bytes(Data(name.digest.bytes)))
       return
     }
-    hasQuarantined = true
+    running.hasQuarantined = true
     try transactionTables.execute(
       SyncStatement.setQuarantined, .bytes(Data(record.name.digest.bytes)), .int(record.sequence), .bytes(Data(record.version.bytes)),
       .int(record.isDeleted ? 1 : 0), .bytes(Data(record.body)))
@@ -42,9 +42,9 @@ extension StoreReplica {
 
   /// Whether there are such records, which is rare: most transactions need no other statement.
   private func isAnyQuarantined() throws -> Bool {
-    if let hasQuarantined { return hasQuarantined }
+    if let known = running.hasQuarantined { return known }
     let found = try quarantinedCount() > 0
-    hasQuarantined = found
+    running.hasQuarantined = found
     return found
   }
 
@@ -64,11 +64,7 @@ extension StoreReplica {
   }
 
   /// The number of records that cannot be opened.
-  func quarantinedCount() throws -> Int {
-    var count = 0
-    try transactionTables.query(SyncStatement.quarantinedCount) { count = Int($0.int64(0)) }
-    return count
-  }
+  func quarantinedCount() throws -> Int { try count(SyncStatement.quarantinedCount) }
 }
 
 extension StoredRecord {

@@ -5,7 +5,7 @@ import SyncCore
 
 extension StoreReplica {
   /// The number of objects that are compared at once.
-  private static let portion = 500
+  private static let batch = 500
 
   /// Finds the changes of the application that the history does not contain, by comparing all objects with their records: part of the
   /// history was deleted before it was sent, or a migration has replaced all objects.
@@ -19,7 +19,7 @@ extension StoreReplica {
     baselineKeys = nil
     defer { baselineKeys = nil }
     while true {
-      let rows = try nextRows(&progress, Self.portion)
+      let rows = try nextRows(&progress, Self.batch)
       if rows.isEmpty { break }
       var identities = RecordIdentities(history)
       for row in rows { identities.add(row.reference) }
@@ -50,7 +50,7 @@ extension StoreReplica {
   private func reconcileDeletions(_ stamp: Stamp) throws {
     var last: RecordID?
     while true {
-      let records = try records(after: last, maximumCount: Self.portion)
+      let records = try records(after: last, maximumCount: Self.batch)
       guard let final = records.last else { return }
       for id in records {
         guard let object = try row(of: id)?.object, let known = try knownRecord(of: id), !known.isDeleted else { continue }
@@ -68,8 +68,7 @@ extension StoreReplica {
 
   /// Returns the state of a record.
   private func knownRecord(of id: RecordID) throws -> Record? {
-    let entry = try entry(of: id)
-    return (entry?.base?.record).joined(with: entry?.held).joined(with: try pending().changes(of: id))
+    (try entry(of: id)?.state).joined(with: try pending().changes(of: id))
   }
 
   private func hold(_ record: Record, of id: RecordID) throws {

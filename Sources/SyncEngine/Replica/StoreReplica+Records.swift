@@ -26,17 +26,14 @@ struct RecordCache {
 
 extension StoreReplica {
   func row(of id: RecordID) throws -> RecordCache.Row? {
-    if let known = entries[id] { return known }
+    if let known = running.entries[id] { return known }
     var found: RecordCache.Row?
     try transactionTables.query(SyncStatement.record, .bytes(Data(id.bytes))) { row in
       let entry = try RecordEntryCoding.decode(row.bytes(2))
-      var object: ObjectReference?
-      if !row.isNull(1), let number = schema.number(of: EntityID(UInt64(bitPattern: row.int64(0)))) {
-        object = ObjectReference(entity: number, key: row.int64(1))
-      }
+      let object = row.isNull(1) ? nil : schema.object(entity: row.int64(0), key: row.int64(1))
       found = RecordCache.Row(object: object, entry: entry)
     }
-    entries[id] = .some(found)
+    running.entries[id] = .some(found)
     return found
   }
 
@@ -55,20 +52,20 @@ extension StoreReplica {
   }
 
   func setRow(_ row: RecordCache.Row, of id: RecordID) throws {
-    let entity = row.object.map { Slot.int(Int64(bitPattern: schema.entities[$0.entity].id.value)) }
     try transactionTables.execute(
-      SyncStatement.setRecord, .bytes(Data(id.bytes)), entity ?? .null, row.object.map { .int($0.key) } ?? .null,
+      SyncStatement.setRecord, .bytes(Data(id.bytes)), row.object.map { schema.column(ofEntity: $0.entity) } ?? .null,
+      row.object.map { .int($0.key) } ?? .null,
       .int(row.entry.isUnsent ? 1 : 0), .bytes(Data(RecordEntryCoding.encode(row.entry, of: id))))
-    entries[id] = .some(row)
+    running.entries[id] = .some(row)
   }
 
   /// Sets the object of a record that is in the store.
   func setObject(_ object: ObjectReference, of id: RecordID) throws {
     guard var row = try row(of: id) else { return }
     row.object = object
-    let entity = Int64(bitPattern: schema.entities[object.entity].id.value)
-    try transactionTables.execute(SyncStatement.setObject, .int(entity), .int(object.key), .bytes(Data(id.bytes)))
-    entries[id] = .some(row)
+    try transactionTables.execute(
+      SyncStatement.setObject, schema.column(ofEntity: object.entity), .int(object.key), .bytes(Data(id.bytes)))
+    running.entries[id] = .some(row)
   }
 
   package func records(after id: RecordID?, maximumCount: Int) throws -> [RecordID] {
@@ -80,9 +77,12 @@ extension StoreReplica {
   }
 
   /// The number of unsent records.
-  func unsentCount() throws -> Int {
+  func unsentCount() throws -> Int { try count(SyncStatement.unsentCount) }
+
+  /// Returns the number that a statement counts.
+  func count(_ sql: String) throws -> Int {
     var count = 0
-    try transactionTables.query(SyncStatement.unsentCount) { count = Int($0.int64(0)) }
+    try transactionTables.query(sql) { count = Int($0.int64(0)) }
     return count
   }
 

@@ -18,15 +18,17 @@ package final class StoreReplica: SyncStore {
   /// The device's wall clock, in milliseconds since 1970.
   let wall: () -> Int64
 
-  // MARK: State of a transaction
-
-  /// The tables in the running transaction.
-  private var handle: StoreTransaction?
-  private var storedState: ReplicaState?
-  private var state: ReplicaState?
-  var entries = RecordCache()
-  /// Whether there are records that cannot be opened; nil before it was read.
-  var hasQuarantined: Bool?
+  /// What is known during a transaction.
+  struct Running {
+    /// The tables in the transaction; nil outside of one.
+    fileprivate var tables: StoreTransaction?
+    fileprivate var storedState: ReplicaState?
+    fileprivate var state: ReplicaState?
+    var entries = RecordCache()
+    /// Whether there are records that cannot be opened; nil before it was read.
+    var hasQuarantined: Bool?
+  }
+  var running = Running()
 
   /// The keys of an entity whose objects are added to the zone.
   var baselineKeys: (entity: Int, keys: [Int64])?
@@ -58,12 +60,12 @@ package final class StoreReplica: SyncStore {
   // MARK: Transactions
 
   package func transaction<Result>(_ body: () throws -> Result) throws -> Result {
-    if handle != nil { return try body() }
+    if running.tables != nil { return try body() }
     var result: Result?
+    defer { running = Running() }
     do {
       try store.performTransaction {
-        handle = tables.current
-        defer { handle = nil }
+        running.tables = tables.current
         // First of all: what the transaction changes, such as the clock, is later than the saves of the application.
         // Without a history, only what needs the saves fails.
         if try replicaState() != nil {
@@ -73,12 +75,9 @@ package final class StoreReplica: SyncStore {
         try writeState()
       }
     } catch {
-      (state, storedState, pendingSaves) = (nil, nil, nil)
-      (entries, hasQuarantined) = (RecordCache(), nil)
+      pendingSaves = nil
       throw error
     }
-    (state, storedState) = (nil, nil)
-    (entries, hasQuarantined) = (RecordCache(), nil)
     guard let result else { throw SyncError(.transactionEnded, path: path) }
     return result
   }
@@ -86,13 +85,10 @@ package final class StoreReplica: SyncStore {
   /// Runs a closure with a snapshot of the store, which waits for no other process. The closure can read the state of synchronization, but
   /// neither pending saves nor objects.
   func snapshot<Result>(_ body: () throws -> Result) throws -> Result {
-    if handle != nil { return try body() }
-    defer {
-      (handle, state, storedState) = (nil, nil, nil)
-      (entries, hasQuarantined) = (RecordCache(), nil)
-    }
+    if running.tables != nil { return try body() }
+    defer { running = Running() }
     return try tables.read { tables in
-      handle = tables
+      running.tables = tables
       return try body()
     }
   }
@@ -100,8 +96,8 @@ package final class StoreReplica: SyncStore {
   /// The tables in the running transaction.
   var transactionTables: StoreTransaction {
     get throws {
-      guard let handle else { throw SyncError(.transactionEnded, path: path) }
-      return handle
+      guard let tables = running.tables else { throw SyncError(.transactionEnded, path: path) }
+      return tables
     }
   }
 
@@ -116,25 +112,22 @@ package final class StoreReplica: SyncStore {
 
   /// The state of synchronization, or nil if the store is not synchronized.
   package func replicaState() throws -> ReplicaState? {
-    if let state { return state }
-    var found: ReplicaState?
-    try transactionTables.query(SyncStatement.state, .text(ReplicaState.name)) { row in
-      found = try JSONDecoder().decode(ReplicaState.self, from: Data(row.bytes(0)))
-    }
-    (state, storedState) = (found, found)
+    if let state = running.state { return state }
+    let found = try storedValue(ReplicaState.name).map { try JSONDecoder().decode(ReplicaState.self, from: $0) }
+    (running.state, running.storedState) = (found, found)
     return found
   }
 
   package func setReplicaState(_ new: ReplicaState) throws {
     // The stored state is read first, so that an unchanged one is not written.
     _ = try replicaState()
-    state = new
+    running.state = new
   }
 
   private func writeState() throws {
-    guard let state, state != storedState else { return }
-    try transactionTables.execute(SyncStatement.setState, .text(ReplicaState.name), .bytes(try JSONEncoder().encode(state)))
-    if state.consumedThrough != storedState?.consumedThrough { try releaseHistory(state) }
+    guard let state = running.state, state != running.storedState else { return }
+    try store(try JSONEncoder().encode(state), as: ReplicaState.name)
+    if state.consumedThrough != running.storedState?.consumedThrough { try releaseHistory(state) }
   }
 
   /// Returns the state of a store that is synchronized.

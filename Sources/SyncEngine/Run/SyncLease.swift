@@ -28,7 +28,7 @@ package final class SyncLease: Sendable {
   /// - Throws: ``SyncError`` if the file cannot be created.
   package static func take(for storePath: String) throws -> SyncLease? {
     let path = StoreFile.synchronizationLockPath(for: StoreFile.place(of: storePath))
-    let descriptor = open(path, O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    let descriptor = Descriptors.open(path, O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, mode: 0o600)
     guard descriptor >= 0 else { throw SyncError(.leaseUnavailable(errno), path: path) }
     if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { return SyncLease(descriptor: descriptor) }
     let number = errno

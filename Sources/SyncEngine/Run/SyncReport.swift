@@ -29,7 +29,7 @@ package struct SyncStatus: Hashable, Sendable {
   /// The number of saves that the hub has not accepted yet, and of their changes.
   package var pendingSaves: Int
   package var pendingChanges: Int
-  /// The size of the commit that is being sent, in bytes; 0 if there is none.
+  /// The size of the commit that is being sent, in bytes; 0 without one.
   package var frozenBytes: Int
   /// The number of objects that were there before and have been added to the zone; nil if all are.
   package var baselineCount: Int?

@@ -108,14 +108,9 @@ package actor SyncRunner {
   package func withReplica<Result>(_ body: (StoreReplica) throws -> sending Result) rethrows -> sending Result { try body(replica) }
 
   private func addBaseline(_ round: inout Round, _ progress: (@Sendable (Round) -> Void)?) async throws {
-    while true {
-      let before = try replica.transaction { try replica.replicaState()?.baseline?.count }
-      let isComplete = try replica.addBaseline(maximumCount: Self.baselineBatch)
-      if let before {
-        round.added += max(0, (try replica.transaction { try replica.replicaState()?.baseline?.count } ?? before) - before)
-        progress?(round)
-      }
-      if isComplete { return }
+    while let count = try replica.addBaseline(maximumCount: Self.baselineBatch) {
+      round.added += count
+      progress?(round)
       try Task.checkCancellation()
       // Let saves of the application run.
       await Task.yield()

@@ -4,26 +4,15 @@ package import SyncCore
 import SyncCrypto
 import SyncHub
 
-/// The result of comparing the records of a store with those of its hub.
-package struct SyncVerification: Sendable, Hashable {
-  /// The records that differ, as far as the device has them; there may be more.
-  package var differences: [Verification.Difference]
-  /// Whether more records differ than are listed.
-  package var hasMore: Bool
-  package var isEqual: Bool { differences.isEmpty }
-}
-
 extension SyncService {
   /// Compares the records of the store with those of the hub, exactly, by their versions. Sends and pulls everything first.
   ///
   /// The result is part of ``status()``.
-  package func verify() async throws -> SyncVerification {
+  package func verify() async throws -> Verification.Result {
     // Other devices may push at any time; the comparison needs a moment in which none does.
     for _ in 0..<Self.maximumAttempts {
       try await synchronize()
-      if let result = try await runner.compareWithHub() {
-        return SyncVerification(differences: result.differences, hasMore: result.hasMore)
-      }
+      if let result = try await runner.compareWithHub() { return result }
     }
     throw SyncError(.hubBusy, path: store.url?.path)
   }
@@ -45,7 +34,7 @@ extension SyncRunner {
         try withReplica { replica in
           try replica.transaction {
             var report = try replica.report()
-            (report.isVerified, report.verificationDate) = (result.differences.isEmpty, Date())
+            (report.isVerified, report.verificationDate) = (result.isEqual, Date())
             try replica.setReport(report)
           }
         }

@@ -67,7 +67,7 @@ package final class SyncService: Sendable {
         let moved = EmbeddedHub(path: hubPath, hashing: ZoneHashing.shared)
         _ = try await moved.identity()
         // A first device that has not reached the hub yet creates the account there.
-        if account.firstCertificate == nil { _ = try await moved.account(account.accountKeys.id.hubID) }
+        if account.firstCertificate == nil { _ = try await moved.account(account.accountKeys.id) }
         account.hubPath = hubPath
         try replica.transaction { try replica.setAccountState(account) }
       }

@@ -20,7 +20,7 @@ final class SyncSignal: Sendable {
 
   func end() { continuation.finish() }
 
-  /// Returns the combined requests, and clears them. Nil if there is none.
+  /// Returns the combined requests, and clears them; nil without a request.
   func take() -> Bool? {
     pulls.withLock { pulls in
       defer { pulls = nil }

@@ -65,6 +65,14 @@ package struct SyncSchema: Sendable {
         uniquingKeysWith: { first, _ in first }))
   }
 
+  /// Returns the value that identifies an entity in a column.
+  func column(ofEntity number: Int) -> Slot { .int(Int64(bitPattern: entities[number].id.value)) }
+
+  /// Returns the object of columns, or nil if the model does not have its entity.
+  func object(entity: Int64, key: Int64) -> ObjectReference? {
+    number(of: EntityID(UInt64(bitPattern: entity))).map { ObjectReference(entity: $0, key: key) }
+  }
+
   /// Returns the number of an entity, or nil if the model does not have it.
   package func number(of entity: EntityID) -> Int? { numbers[entity] }
 }

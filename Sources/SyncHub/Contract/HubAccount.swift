@@ -3,33 +3,23 @@ package import SyncCore
 
 /// An account as a hub stores it.
 package struct HubAccount: Hashable, Sendable {
-  /// The identity of an account: a UUID.
-  package struct ID: Hashable, Comparable, Sendable {
-    package let high: UInt64
-    package let low: UInt64
-
-    package init(high: UInt64, low: UInt64) { (self.high, self.low) = (high, low) }
-
-    package static func < (one: ID, other: ID) -> Bool { (one.high, one.low) < (other.high, other.low) }
-  }
-
-  package let id: ID
+  package let id: AccountID
   package let bundle: HubBundle
   /// The zones, in the order of their creation.
   package let zones: [ZoneID]
 
-  package init(id: ID, bundle: HubBundle, zones: [ZoneID]) { (self.id, self.bundle, self.zones) = (id, bundle, zones) }
+  package init(id: AccountID, bundle: HubBundle, zones: [ZoneID]) { (self.id, self.bundle, self.zones) = (id, bundle, zones) }
 }
 
 /// An account to create.
 package struct NewHubAccount: Hashable, Sendable {
-  package let id: HubAccount.ID
+  package let id: AccountID
   package let bundle: HubBundle
   /// The first certificate. It distinguishes two creations of an account under one ID.
   package let certificate: HubCertificate
   package let zone: ZoneID
 
-  package init(id: HubAccount.ID, bundle: HubBundle, certificate: HubCertificate, zone: ZoneID) {
+  package init(id: AccountID, bundle: HubBundle, certificate: HubCertificate, zone: ZoneID) {
     (self.id, self.bundle, self.certificate, self.zone) = (id, bundle, certificate, zone)
   }
 }

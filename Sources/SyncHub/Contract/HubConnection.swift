@@ -29,19 +29,19 @@ package protocol HubConnection: Sendable {
   /// - Throws: `accountExists` if another account has the ID; `zoneExists` if another account has the zone.
   func createAccount(_ account: NewHubAccount) async throws
   /// Returns an account.
-  func account(_ id: HubAccount.ID) async throws -> HubAccount
+  func account(_ id: AccountID) async throws -> HubAccount
   /// Replaces the sealed bundle of an account.
   ///
   /// - Parameter bundle: The new bundle, whose generation is 1 more than the current one.
   /// - Throws: `generationConflict` if another bundle has the generation or a later one: fetch the account and try again.
-  func replaceBundle(of account: HubAccount.ID, with bundle: HubBundle) async throws
+  func replaceBundle(of account: AccountID, with bundle: HubBundle) async throws
   /// Returns the certificates of an account, in the order of their chain.
-  func certificates(of account: HubAccount.ID) async throws -> [HubCertificate]
+  func certificates(of account: AccountID) async throws -> [HubCertificate]
   /// Appends a certificate to the chain of an account.
   ///
   /// - Parameter previous: The digest of the last certificate that the device knows.
   /// - Throws: `certificateConflict` if another certificate follows it: fetch the certificates and try again.
-  func appendCertificate(_ certificate: HubCertificate, after previous: Digest, to account: HubAccount.ID) async throws
+  func appendCertificate(_ certificate: HubCertificate, after previous: Digest, to account: AccountID) async throws
 
   // MARK: Join requests
 
@@ -49,15 +49,15 @@ package protocol HubConnection: Sendable {
   ///
   /// - Returns: When the request expires, in milliseconds since 1970 by the hub's clock. Repeating the call does not extend the time.
   @discardableResult
-  func postJoinRequest(_ id: UUID, _ body: [UInt8], to account: HubAccount.ID) async throws -> Int64
+  func postJoinRequest(_ id: UUID, _ body: [UInt8], to account: AccountID) async throws -> Int64
   /// Returns the requests to join an account that have not expired.
-  func joinRequests(of account: HubAccount.ID) async throws -> [HubJoinRequest]
+  func joinRequests(of account: AccountID) async throws -> [HubJoinRequest]
   /// Answers a request. The answer is stored as long as the request.
   ///
   /// - Throws: `unknownJoinRequest` if it has expired or was removed; `joinRequestConflict` if another answer exists.
-  func answerJoinRequest(_ id: UUID, with answer: [UInt8], of account: HubAccount.ID) async throws
+  func answerJoinRequest(_ id: UUID, with answer: [UInt8], of account: AccountID) async throws
   /// Removes a request with its answer, if it exists.
-  func removeJoinRequest(_ id: UUID, of account: HubAccount.ID) async throws
+  func removeJoinRequest(_ id: UUID, of account: AccountID) async throws
 }
 
 /// The identity of a hub. A hub that was restored from a backup keeps it; its zones then have another ``Incarnation``.

@@ -25,14 +25,14 @@ package struct HubAccountTables {
   }
 
   /// Returns the IDs of all accounts.
-  package func accounts() throws -> [HubAccount.ID] { try connection.all(.accounts) { try $0.accountID(0) } }
+  package func accounts() throws -> [AccountID] { try connection.all(.accounts) { try $0.accountID(0) } }
 
-  package func account(_ id: HubAccount.ID) throws -> HubAccount {
+  package func account(_ id: AccountID) throws -> HubAccount {
     guard let bundle = try bundle(of: id) else { throw unknownAccount }
     return HubAccount(id: id, bundle: bundle, zones: try zones(of: id))
   }
 
-  package func replaceBundle(of account: HubAccount.ID, with bundle: HubBundle) throws {
+  package func replaceBundle(of account: AccountID, with bundle: HubBundle) throws {
     guard let current = try self.bundle(of: account) else { throw unknownAccount }
     if current == bundle { return }
     guard bundle.generation == current.generation &+ 1 else {
@@ -43,14 +43,14 @@ package struct HubAccountTables {
     try connection.run(.setBundle, bundle.generation, bundle.bytes, account)
   }
 
-  package func certificates(of account: HubAccount.ID) throws -> [HubCertificate] {
+  package func certificates(of account: AccountID) throws -> [HubCertificate] {
     let certificates = try connection.all(.certificates, account) { HubCertificate(digest: try $0.digest(0), bytes: $0.bytes(1)) }
     // Each account has one.
     if certificates.isEmpty { throw unknownAccount }
     return certificates
   }
 
-  package func append(_ certificate: HubCertificate, after previous: Digest, to account: HubAccount.ID) throws {
+  package func append(_ certificate: HubCertificate, after previous: Digest, to account: AccountID) throws {
     let chain = try certificates(of: account)
     if let index = chain.firstIndex(of: certificate), index > 0, chain[index - 1].digest == previous { return }
     guard chain.last?.digest == previous else {
@@ -59,15 +59,15 @@ package struct HubAccountTables {
     try insert(certificate, number: chain.count, into: account)
   }
 
-  private func insert(_ certificate: HubCertificate, number: Int, into account: HubAccount.ID) throws {
+  private func insert(_ certificate: HubCertificate, number: Int, into account: AccountID) throws {
     try connection.run(.newCertificate, account, number, certificate.digest, certificate.bytes)
   }
 
-  private func bundle(of account: HubAccount.ID) throws -> HubBundle? {
+  private func bundle(of account: AccountID) throws -> HubBundle? {
     try connection.first(.account, account) { HubBundle(generation: $0.int64(0), bytes: $0.bytes(1)) }
   }
 
-  private func zones(of account: HubAccount.ID) throws -> [ZoneID] {
+  private func zones(of account: AccountID) throws -> [ZoneID] {
     try connection.all(.zonesOfAccount, account) { try $0.zoneID(0) }
   }
 
@@ -76,7 +76,7 @@ package struct HubAccountTables {
   // MARK: Join requests
 
   /// - Returns: When the request expires.
-  package func post(_ id: UUID, _ bytes: [UInt8], to account: HubAccount.ID, at time: Int64) throws -> Int64 {
+  package func post(_ id: UUID, _ bytes: [UInt8], to account: AccountID, at time: Int64) throws -> Int64 {
     guard try bundle(of: account) != nil else { throw unknownAccount }
     try connection.run(.removeExpiredRequests, time)
     if let known = try request(id, of: account, at: time) {
@@ -88,12 +88,12 @@ package struct HubAccountTables {
     return expiry
   }
 
-  package func requests(of account: HubAccount.ID, at time: Int64) throws -> [HubJoinRequest] {
+  package func requests(of account: AccountID, at time: Int64) throws -> [HubJoinRequest] {
     guard try bundle(of: account) != nil else { throw unknownAccount }
     return try connection.all(.joinRequests, account, time) { try HubJoinRequest(row: $0) }
   }
 
-  package func answer(_ id: UUID, with answer: [UInt8], of account: HubAccount.ID, at time: Int64) throws {
+  package func answer(_ id: UUID, with answer: [UInt8], of account: AccountID, at time: Int64) throws {
     guard try bundle(of: account) != nil else { throw unknownAccount }
     guard let known = try request(id, of: account, at: time) else {
       throw HubError(.unknownJoinRequest, "The request to join has expired or was removed.")
@@ -105,12 +105,12 @@ package struct HubAccountTables {
     try connection.run(.answer, answer, account, id)
   }
 
-  package func remove(_ id: UUID, of account: HubAccount.ID) throws {
+  package func remove(_ id: UUID, of account: AccountID) throws {
     guard try bundle(of: account) != nil else { throw unknownAccount }
     try connection.run(.removeJoinRequest, account, id)
   }
 
-  private func request(_ id: UUID, of account: HubAccount.ID, at time: Int64) throws -> HubJoinRequest? {
+  private func request(_ id: UUID, of account: AccountID, at time: Int64) throws -> HubJoinRequest? {
     try connection.first(.joinRequest, account, id, time) { try HubJoinRequest(row: $0) }
   }
 }

@@ -5,7 +5,7 @@ package import SyncCore
 package struct HubUsage: Hashable, Sendable {
   package struct Zone: Hashable, Sendable {
     package let id: ZoneID
-    package let account: HubAccount.ID
+    package let account: AccountID
     /// The number of commits.
     package let commits: Int64
     /// The number of devices that have sent commits.

@@ -45,7 +45,7 @@ extension ZoneID: HubColumnValue {
   }
 }
 
-extension HubAccount.ID: HubColumnValue {
+extension AccountID: HubColumnValue {
   func bind(to statement: Statement, at index: Int32) throws {
     try Swift.withUnsafeBytes(of: (high.bigEndian, low.bigEndian)) { try statement.bindBlob(index, $0) }
   }
@@ -72,9 +72,9 @@ extension Statement {
     return ZoneID(high: words[0], low: words[1])
   }
 
-  func accountID(_ column: Int32) throws -> HubAccount.ID {
+  func accountID(_ column: Int32) throws -> AccountID {
     let words = try words(column, count: 2)
-    return HubAccount.ID(high: words[0], low: words[1])
+    return AccountID(high: words[0], low: words[1])
   }
 
   func uuid(_ column: Int32) throws -> UUID {
@@ -95,7 +95,7 @@ extension Statement {
 }
 
 extension Connection {
-  /// Runs a statement with values, and returns the result of `read` for its first row, or nil if there is none.
+  /// Runs a statement with values, and returns the result of `read` for its first row, or nil without one.
   func first<Result>(
     _ statement: HubStatement, _ values: any HubColumnValue..., read: (Statement) throws -> Result
   ) throws -> Result? {
