@@ -51,9 +51,6 @@ package final class ChangeNeeds: Sendable {
     self.init(entities: model.entities.map { _ in OfEntity() }, relationships: model.relationships.map { _ in false })
   }
 
-  /// Whether any changes are needed.
-  package var includesAnything: Bool { entities.contains(where: \.isIncluded) || relationships.contains(true) }
-
   /// Returns needs that cover both.
   package func union(_ other: ChangeNeeds) -> ChangeNeeds {
     var entities = entities

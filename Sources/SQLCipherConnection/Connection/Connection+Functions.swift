@@ -73,8 +73,6 @@ package import StoreKeys
   }
   /// Makes the statement fail because memory is exhausted.
   package func setOutOfMemory() { sqlite3_result_error_nomem(context) }
-  /// Makes the statement fail as if interrupted, for functions that detect that their caller was canceled.
-  package func setCancelled() { sqlite3_result_error_code(context, SQLITE_INTERRUPT) }
 }
 
 private final class FunctionBox {

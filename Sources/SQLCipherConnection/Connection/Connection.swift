@@ -167,16 +167,10 @@ import Synchronization
 
   /// The number of rows that the last INSERT, UPDATE or DELETE changed.
   package var changes: Int { isClosed ? 0 : Int(sqlite3_changes(pointer)) }
-  /// The number of rows changed since the connection was opened.
-  package var totalChanges: Int { isClosed ? 0 : Int(sqlite3_total_changes(pointer)) }
   /// The row ID of the last inserted row.
   package var lastInsertedRowID: Int64 { isClosed ? 0 : sqlite3_last_insert_rowid(pointer) }
   /// Whether no transaction is open.
   package var isInAutocommit: Bool { isClosed || sqlite3_get_autocommit(pointer) != 0 }
-  /// SQLite's last error message. It never contains stored values.
-  package var lastErrorMessage: String { isClosed ? "" : String(cString: sqlite3_errmsg(pointer)) }
-  /// SQLite's last extended result code.
-  package var lastExtendedErrorCode: Int32 { isClosed ? 0 : sqlite3_extended_errcode(pointer) }
 
   /// Interrupts the running statement. From another thread, use `interrupter`.
   package func interrupt() { interrupter.interrupt() }

@@ -28,7 +28,6 @@ struct GuardedFile {
   private var kind: Kind
   /// False for a plaintext database, whose pages may be zeros.
   private var isEncrypted: Bool
-  private var hasRejected: Bool
   private var admitted: Unmanaged<AdmittedPages>?  // C's memory holds it: `admit` retains and releases it
   /// The offset of the last read, and its number among the reads of the process; 0 before the first.
   private var lastRead = (offset: Int64(0), turn: UInt64(0))
@@ -60,7 +59,7 @@ struct GuardedFile {
     UnsafeMutableRawPointer(file).assumingMemoryBound(to: GuardedFile.self).initialize(
       to: GuardedFile(
         base: sqlite3_file(pMethods: innerMethods.pointee.iVersion >= 2 ? methods.shared : methods.plain), kind: kind, isEncrypted: true,
-        hasRejected: false, admitted: nil))
+        admitted: nil))
     // Successful calls after the failure leave `errno` unchanged.
     if flags & SQLITE_OPEN_READWRITE != 0, let outFlags, outFlags.pointee & SQLITE_OPEN_READONLY != 0 {
       state(file).pointee.openingError = openingError
@@ -93,9 +92,6 @@ struct GuardedFile {
 
   /// Marks an attached database as plaintext. Its pages may be zeros.
   static func allowZeros(in name: String, of database: OpaquePointer) { state(database, name)?.pointee.isEncrypted = false }
-
-  /// Returns whether a page of the main database was rejected.
-  static func hasRejectedPage(_ database: OpaquePointer) -> Bool { state(database, "main")?.pointee.hasRejected ?? false }
 
   /// Returns the error with which a database of the handle, or its log, could not be opened for writing for a reason other than
   /// permissions; otherwise nil.
@@ -172,7 +168,6 @@ struct GuardedFile {
           return error.kind == .outOfMemory ? SQLITE_NOMEM : SQLITE_IOERR
         }
       }
-      state.pointee.hasRejected = true
       return ResultCode.rejectedPage
     case .log:
       // Recovery reads whole frames, checks their checksums, and ends where the log is cut off. A short read is therefore not rejected

@@ -42,17 +42,11 @@ package enum LibraryVersion {
   /// Whether `cipher_log_level` exists (SQLCipher 4.5.0, SQLite 3.36). Without the setting, these versions print to standard error.
   package static let hasCipherLog = sqlite >= 3_036_000
 
-  /// Whether a connection can be closed without a checkpoint (SQLite 3.16).
-  package static let hasNoCheckpointOnClose = sqlite >= 3_016_000
-
   /// Whether the defensive setting exists (SQLite 3.26).
   package static let hasDefensive = sqlite >= 3_026_000
 
   /// Whether `PRAGMA trusted_schema` exists (SQLite 3.31).
   package static let hasTrustedSchema = sqlite >= 3_031_000
-
-  /// Whether the library rejects a backup between an encrypted and a plaintext database. SQLCipher 3 silently writes a plaintext copy.
-  package static let rejectsMixedBackup = isSQLCipher4
 
   /// The maximum number of bound values in a statement: 999 before SQLite 3.32, 32,766 since.
   package static let maximumVariables = sqlite >= 3_032_000 ? 32_766 : 999
@@ -67,15 +61,6 @@ package enum LibraryVersion {
     guard sqlite3_open(":memory:", &handle) == SQLITE_OK, let handle else { return value }
     return Int(sqlite3_limit(handle, id, -1))
   }
-
-  /// Whether UPSERT is available (SQLite 3.24).
-  package static let hasUpsert = sqlite >= 3_024_000
-
-  /// Whether RETURNING is available (SQLite 3.35).
-  package static let hasReturning = sqlite >= 3_035_000
-
-  /// Whether window functions are available (SQLite 3.25).
-  package static let hasWindowFunctions = sqlite >= 3_025_000
 
   /// Whether ORDER BY with LIMIT keeps only the needed rows while sorting (SQLite 3.24).
   package static let prunesOrderByLimit = sqlite >= 3_024_000

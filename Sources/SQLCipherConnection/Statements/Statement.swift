@@ -53,8 +53,6 @@ public import StoreKeys
   package var isBusy: Bool { sqlite3_stmt_busy(pointer) != 0 }
   /// Whether the statement does not write.
   package var isReadOnly: Bool { sqlite3_stmt_readonly(pointer) != 0 }
-  /// The number of placeholders.
-  package var parameterCount: Int { Int(sqlite3_bind_parameter_count(pointer)) }
 
   @usableFromInline func failure(_ code: Int32) -> StoreAccessError {
     let error = database.failure(code, operation: .step, sql: sql, source: .step)

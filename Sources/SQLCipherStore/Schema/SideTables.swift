@@ -122,9 +122,6 @@ extension StoreAccessError {
     default: false
     }
   }
-
-  /// Whether pages are damaged, so that tables can be neither read nor dropped.
-  var isDamageOfPages: Bool { if case .storeCorrupt = kind { isDamageOfTables } else { false } }
 }
 
 extension StoreError.Reason {

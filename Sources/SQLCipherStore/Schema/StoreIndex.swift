@@ -107,8 +107,6 @@ struct IndexedForms: Sendable {
     }
   }
 
-  var hasFolded: Bool { !folded.isEmpty }
-
   /// Returns whether an index starts with an attribute in a folding.
   func begins(with slot: CompiledSlot, folding: ComparisonOptions) -> Bool { leading.contains(Self.form(slot, folding)) }
 
