@@ -18,21 +18,15 @@ package enum AccountSetup {
   ) throws {
     let keys = try AccountKeys(recoveryKey)
     let zone = ZoneID.random()
-    let created = Date().millisecondsSince1970
-    let bundle = try AccountBundle.random(zones: [try .random(zone: zone)], created: created)
-    let deviceKeys = try DeviceKeys.random()
-    let device = DeviceID.random()
-    var state = AccountState(hubPath: hubPath, deviceName: deviceName, keys, deviceKeys, bundle: try bundle.sealed(with: keys))
-    let chain = DeviceChain(account: keys.id, accountKey: bundle.signingKey.publicKey)
-    let certificate = try chain.certificate(
-      for: device, deviceKeys.publicKeys, name: try keys.sealedName(deviceName), created: created, signedBy: bundle.signingKey)
-    state.firstCertificate = Data(certificate.encoded())
-    try replica.begin(in: zone, as: device) { try replica.setAccountState(state) }
+    let bundle = try AccountBundle.random(zones: [try .random(zone: zone)], created: Date().millisecondsSince1970)
+    var state = AccountState(hubPath: hubPath, deviceName: deviceName, keys, try .random(), bundle: try bundle.sealed(with: keys))
+    state.isNewAccount = true
+    try replica.begin(in: zone, as: .random()) { try replica.setAccountState(state) }
   }
 
   /// Makes a store a replica of the zone of an existing account.
   ///
-  /// - Throws: ``SyncError`` if the hub does not have the account of the recovery key.
+  /// - Throws: ``SyncError`` if the hub does not have the account of the recovery key, or the account's objects are of another model.
   package static func join(
     _ recoveryKey: AccountRecoveryKey, for replica: StoreReplica, hub: any HubConnection, hubPath: String, deviceName: String,
     isolation: isolated (any Actor)? = #isolation
@@ -45,7 +39,31 @@ package enum AccountSetup {
     let bundle = try AccountBundle(opening: account.bundle.bytes, with: keys)
     guard let zone = account.zones.first, try bundle.keys(of: zone).zone == zone else { throw SyncError(.accountNotFound, path: hubPath) }
     let state = AccountState(hubPath: hubPath, deviceName: deviceName, keys, try DeviceKeys.random(), bundle: account.bundle.bytes)
-    try replica.begin(in: zone, as: .random()) { try replica.setAccountState(state) }
+    try await join(zone, as: .random(), state, for: replica, hub: hub)
+  }
+
+  /// Makes a store a replica of the zone of an account that another device has granted.
+  ///
+  /// - Throws: ``SyncError`` if the account's objects are of another model.
+  static func join(
+    _ grant: JoinGrant, as device: DeviceID, _ deviceKeys: DeviceKeys, for replica: StoreReplica, hub: any HubConnection, hubPath: String,
+    deviceName: String, isolation: isolated (any Actor)? = #isolation
+  ) async throws {
+    // The hub must not hide devices that the approving one knows.
+    _ = try await hub.devices(of: grant.account, in: grant.bundle, containing: grant.chain)
+    guard let zone = grant.bundle.zones.first?.zone else { throw SyncError(.accountNotFound, path: hubPath) }
+    let state = AccountState(
+      hubPath: hubPath, deviceName: deviceName, grant.account, deviceKeys, bundle: try grant.bundle.sealed(with: grant.account))
+    try await join(zone, as: device, state, for: replica, hub: hub)
+  }
+
+  private static func join(
+    _ zone: ZoneID, as device: DeviceID, _ state: AccountState, for replica: StoreReplica, hub: any HubConnection,
+    isolation: isolated (any Actor)? = #isolation
+  ) async throws {
+    let sealing = try ZoneSealing(state.openBundle().keys(of: zone), signedBy: state.deviceKeys.signing)
+    try await ZoneModelCheck(schema: replica.schema, sealing: sealing, zone: zone).check(hub, path: replica.path)
+    try replica.begin(in: zone, as: device) { try replica.setAccountState(state) }
   }
 }
 

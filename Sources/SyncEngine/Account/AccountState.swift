@@ -16,8 +16,8 @@ struct AccountState: Hashable, Codable, Sendable {
   private var deviceKeyBytes: Data
   /// The sealed keys of the zone.
   var bundle: Data
-  /// The certificate of the first device, until the hub has the account.
-  var firstCertificate: Data?
+  /// True until the hub has the account that this device has created; nil afterwards and on other devices.
+  var isNewAccount: Bool?
   /// The device whose certificate the hub has. A device gets a new identity when its store is copied.
   var certifiedDevice: DeviceID?
 

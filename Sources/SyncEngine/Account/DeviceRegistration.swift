@@ -11,68 +11,82 @@ struct DeviceRegistration {
   /// The number of attempts to append a certificate while other devices append theirs.
   private static let maximumAttempts = 10
 
-  /// Registers the device unless its certificate is on the hub.
+  /// Registers the device unless its certificate is on the hub. Creates the account unless the hub has it: this is the first device, or the
+  /// hub was restored from a state without the account, or replaced by a new one. The other devices then add themselves again.
   ///
   /// - Parameter asksHub: Whether to ask the hub even if it had the certificate before: it can have been restored from an older state.
   func register(asksHub: Bool, isolation: isolated (any Actor)? = #isolation) async throws {
-    var state = try replica.transaction { try replica.accountState() }
-    if let certificate = state.firstCertificate {
-      try await createAccount(state, certificate)
-      state.firstCertificate = nil
-      try replica.transaction { try replica.setAccountState(state) }
-    }
-    let device = try replica.transaction { try replica.zone().device }
+    var (state, zone) = try replica.transaction { (try replica.accountState(), try replica.knownState()) }
+    let device = zone.zone.device
     if state.certifiedDevice == device, !asksHub { return }
     for attempt in 1... {
       do {
         try await certify(device, state)
         break
+      } catch let error as HubError where error.code == .unknownAccount && attempt < Self.maximumAttempts {
+        try await createAccount(state, zone.zoneID, device)
       } catch let error as HubError where error.code == .certificateConflict && attempt < Self.maximumAttempts {}
     }
     state.certifiedDevice = device
+    state.isNewAccount = nil
     try replica.transaction { try replica.setAccountState(state) }
   }
 
+  /// Creates the account with a device as its first one.
   private func createAccount(
-    _ state: AccountState, _ certificate: Data, isolation: isolated (any Actor)? = #isolation
+    _ state: AccountState, _ zone: ZoneID, _ device: DeviceID, isolation: isolated (any Actor)? = #isolation
   ) async throws {
     let (keys, bundle) = (try state.accountKeys, try state.openBundle())
-    var chain = DeviceChain(account: keys.id, accountKey: bundle.signingKey.publicKey)
-    try chain.append(try DeviceCertificate(decoding: Array(certificate)))
-    guard let zone = bundle.zones.first?.zone else { throw SyncError(.notSynchronized, path: replica.path) }
-    try await hub.createAccount(
-      NewHubAccount(
-        id: keys.id, bundle: HubBundle(generation: Int64(bundle.generation), bytes: Array(state.bundle)),
-        certificate: HubCertificate(digest: chain.head.digest, bytes: Array(certificate)), zone: zone))
+    let chain = DeviceChain(account: keys.id, accountKey: bundle.signingKey.publicKey)
+    let certificate = try certificate(of: device, state, continuing: chain)
+    do {
+      try await hub.createAccount(
+        NewHubAccount(
+          id: keys.id, bundle: HubBundle(generation: Int64(bundle.generation), bytes: Array(state.bundle)), certificate: certificate,
+          zone: zone))
+    } catch let error as HubError where error.code == .accountExists {
+      // Another device was faster.
+    }
   }
 
   /// Appends the certificate of a device, if it is not in the chain.
   private func certify(_ device: DeviceID, _ state: AccountState, isolation: isolated (any Actor)? = #isolation) async throws {
-    let (bundle, keys) = (try state.openBundle(), try state.deviceKeys.publicKeys)
-    var chain = try await chain(state)
+    let chain = try await hub.devices(of: try state.accountKeys, in: try state.openBundle())
     if let known = chain[device] {
       // Another device has the ID: practically impossible, as it is random.
-      guard known.keys == keys else { throw SyncCryptoError.unknownDevice(device) }
+      guard known.keys == (try state.deviceKeys.publicKeys) else { throw SyncCryptoError.unknownDevice(device) }
       return
     }
-    let former = chain.head.digest
-    let certificate = try chain.certificate(
-      for: device, keys, name: try state.accountKeys.sealedName(state.deviceName), created: Date().millisecondsSince1970,
-      signedBy: bundle.signingKey)
-    try chain.append(certificate)
     try await hub.appendCertificate(
-      HubCertificate(digest: chain.head.digest, bytes: certificate.encoded()), after: former, to: try state.accountKeys.id)
+      try certificate(of: device, state, continuing: chain), after: chain.head.digest, to: try state.accountKeys.id)
+  }
+
+  private func certificate(of device: DeviceID, _ state: AccountState, continuing chain: DeviceChain) throws -> HubCertificate {
+    let certificate = try chain.certificate(
+      for: device, try state.deviceKeys.publicKeys, name: try state.accountKeys.sealedName(state.deviceName),
+      created: Date().millisecondsSince1970, signedBy: try state.openBundle().signingKey)
+    var chain = chain
+    try chain.append(certificate)
+    return HubCertificate(digest: chain.head.digest, bytes: certificate.encoded())
   }
 
   /// Returns the devices of the account.
   func chain(isolation: isolated (any Actor)? = #isolation) async throws -> DeviceChain {
-    try await chain(replica.transaction { try replica.accountState() })
+    let state = try replica.transaction { try replica.accountState() }
+    return try await hub.devices(of: try state.accountKeys, in: try state.openBundle())
   }
+}
 
-  private func chain(_ state: AccountState, isolation: isolated (any Actor)? = #isolation) async throws -> DeviceChain {
-    let (bundle, keys) = (try state.openBundle(), try state.accountKeys)
-    let certificates = try await hub.certificates(of: keys.id).map { try DeviceCertificate(decoding: $0.bytes) }
-    // A restored hub lacks certificates that the device has seen. Those that it has are signed by the account, and none can be revoked.
-    return try DeviceChain(account: keys.id, accountKey: bundle.signingKey.publicKey, verifying: certificates, containing: .init())
+extension HubConnection {
+  /// Returns the devices of an account, whose certificates are verified.
+  ///
+  /// - Parameter known: The end of a chain that the hub's chain must contain. A restored hub lacks certificates that a device has seen: by
+  ///   default, nothing is known. Those that it has are signed by the account, and none can be revoked.
+  func devices(
+    of account: AccountKeys, in bundle: AccountBundle, containing known: DeviceChain.Head = .init(),
+    isolation: isolated (any Actor)? = #isolation
+  ) async throws -> DeviceChain {
+    let certificates = try await certificates(of: account.id).map { try DeviceCertificate(decoding: $0.bytes) }
+    return try DeviceChain(account: account.id, accountKey: bundle.signingKey.publicKey, verifying: certificates, containing: known)
   }
 }

@@ -21,7 +21,7 @@ extension SyncError.Code {
         developer: "Change the parts of the model that the obstacles name, or keep the store on the device.")
     case .notSynchronized:
       ErrorAdvice(
-        user: "These data are not synchronized yet.", developer: "Create an account, or join one with its recovery key.")
+        user: "These data are not synchronized yet.", developer: "Create an account, or join one.")
     case .alreadySynchronized:
       ErrorAdvice(user: "These data are synchronized already.", developer: "Leave the account first.")
     case .historyMissing, .neededBySynchronization:
@@ -37,7 +37,22 @@ extension SyncError.Code {
       ErrorAdvice(
         user: "Synchronization is busy. Try again later.",
         developer: "Another process synchronizes the store, or other devices push all the time. Try again.")
-    case .accountNotFound, .wrongRecoveryKey:
+    case .differentModel:
+      ErrorAdvice(
+        user: "These data belong to another app or to other data, and cannot be synchronized with this account.",
+        developer: "Join with a store of the same model or of another version of it, or create an account for this store.")
+    case .joinRefused:
+      ErrorAdvice(
+        user: "The other device has not admitted this one. Compare the codes, and try again.",
+        developer: "Request again, and compare the new codes. The message says whether the user or the hub has ended the request.")
+    case .joinRequestExpired:
+      ErrorAdvice(
+        user: "The request has expired. Try again.", developer: "Request again, and approve the new request on a device of the account.")
+    case .accountNotFound:
+      ErrorAdvice(
+        user: "The account was not found. Check the recovery key, or whether the first device has been synchronized.",
+        developer: "The message says whether the key, the ID of the account or the hub does not fit.")
+    case .wrongRecoveryKey:
       ErrorAdvice(
         user: "The recovery key is wrong. Compare it with the one that you have written down.",
         developer: "Ask for the key again. The message says which group of characters is mistyped, if that is known.")

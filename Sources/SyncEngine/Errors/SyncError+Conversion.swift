@@ -12,6 +12,8 @@ extension SyncError {
     case let error as SyncCryptoError:
       switch error {
       case .wrongRecoveryKey, .malformedRecoveryKey: return SyncError(.wrongRecoveryKey(error), path: path, underlying: error)
+      case .joinRefused, .wrongAccount, .wrongCommitment, .unexpectedJoinMessage, .damaged(.joinMessage):
+        return SyncError(.joinRefused(error), path: path, underlying: error)
       default: return SyncError(.hubUnreadable, path: path, underlying: error)
       }
     case is WireError: return SyncError(.damagedState, path: path, underlying: error)
@@ -35,6 +37,14 @@ extension SyncError.Reason {
   }
 
   fileprivate static func wrongRecoveryKey(_ error: SyncCryptoError) -> Self { Self(.wrongRecoveryKey, "\(error)") }
+
+  fileprivate static func joinRefused(_ error: SyncCryptoError) -> Self {
+    let message =
+      error == .joinRefused
+      ? "The user of the other device has refused the request to join."
+      : "The messages between the devices do not belong together: something between them has changed them."
+    return Self(.joinRefused, message + " Nothing was changed.")
+  }
 
   fileprivate static var damagedState: Self {
     Self(.damagedState, "What the store knows of its zone cannot be read. Objects are not affected: leave the account and join it again.")

@@ -24,8 +24,14 @@ public struct SyncError: Error, Sendable, CustomStringConvertible {
     case noCloudStore
     /// Another process synchronizes the store.
     case busy
-    /// The hub does not have the account.
+    /// The hub does not have the account, or has several and the call must name one.
     case accountNotFound
+    /// The store's model has none of the entities of the account's objects.
+    case differentModel
+    /// The user of an existing device has refused the request to join, or the messages between the devices were changed on their way.
+    case joinRefused
+    /// The request to join was not approved in time, was canceled, or was answered by another device.
+    case joinRequestExpired
     /// The text is not a recovery key, or the key belongs to another account.
     case wrongRecoveryKey
     /// The hub cannot be reached or used at the moment. ``SyncError/underlying`` says why.

@@ -69,6 +69,16 @@ package actor SyncRunner {
     defer { endRound() }
     try Task.checkCancellation()
     var round = Round()
+    do { return try await attempt(pulls, &round, progress) } catch let error as HubError
+      where isRegistered && (error.code == .unknownZone || error.code == .unknownAccount)
+    {
+      // The hub was restored from a state without the account, or replaced by a new one. The next attempt creates the account again.
+      isRegistered = false
+      return try await attempt(pulls, &round, progress)
+    }
+  }
+
+  private func attempt(_ pulls: Bool, _ round: inout Round, _ progress: (@Sendable (Round) -> Void)?) async throws -> Round {
     do {
       try await addBaseline(&round, progress)
       let actions = try replica.isCopy() ? handle(.copied) : []

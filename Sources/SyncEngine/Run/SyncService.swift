@@ -13,10 +13,12 @@ package final class SyncService: Sendable {
   package let hub: any HubConnection
   private let lease: SyncLease
 
-  private init(
-    _ coordinator: PersistentStoreCoordinator, _ store: PersistentStore, _ hub: any HubConnection, _ runner: SyncRunner, _ lease: SyncLease
-  ) {
-    (self.coordinator, self.store, self.hub, self.runner, self.lease) = (coordinator, store, hub, runner, lease)
+  init(
+    _ coordinator: PersistentStoreCoordinator, _ store: PersistentStore, _ hub: any HubConnection, _ replica: sending StoreReplica,
+    _ lease: SyncLease
+  ) throws {
+    (self.coordinator, self.store, self.hub, self.lease) = (coordinator, store, hub, lease)
+    runner = try SyncRunner(replica, with: hub)
   }
 
   // MARK: Setup
@@ -33,7 +35,7 @@ package final class SyncService: Sendable {
       let replica = try StoreReplica(store, of: coordinator)
       let lease = try takeLease(of: store)
       try AccountSetup.createAccount(recoveryKey, for: replica, hubPath: hubPath, deviceName: deviceName)
-      return SyncService(coordinator, store, hub, try SyncRunner(replica, with: hub), lease)
+      return try SyncService(coordinator, store, hub, replica, lease)
     }
   }
 
@@ -47,7 +49,7 @@ package final class SyncService: Sendable {
       let replica = try StoreReplica(store, of: coordinator)
       let lease = try takeLease(of: store)
       try await AccountSetup.join(recoveryKey, for: replica, hub: hub, hubPath: hubPath, deviceName: deviceName)
-      return SyncService(coordinator, store, hub, try SyncRunner(replica, with: hub), lease)
+      return try SyncService(coordinator, store, hub, replica, lease)
     }
   }
 
@@ -67,23 +69,23 @@ package final class SyncService: Sendable {
         let moved = EmbeddedHub(path: hubPath, hashing: ZoneHashing.shared)
         _ = try await moved.identity()
         // A first device that has not reached the hub yet creates the account there.
-        if account.firstCertificate == nil { _ = try await moved.account(account.accountKeys.id) }
+        if account.isNewAccount != true { _ = try await moved.account(account.accountKeys.id) }
         account.hubPath = hubPath
         try replica.transaction { try replica.setAccountState(account) }
       }
       let hub = EmbeddedHub(path: account.hubPath, hashing: ZoneHashing.shared)
-      return SyncService(coordinator, store, hub, try SyncRunner(replica, with: hub), lease)
+      return try SyncService(coordinator, store, hub, replica, lease)
     }
   }
 
-  private static func takeLease(of store: PersistentStore) throws -> SyncLease {
+  static func takeLease(of store: PersistentStore) throws -> SyncLease {
     let path = store.url?.path ?? ""
     guard let lease = try SyncLease.take(for: path) else { throw SyncError(.busy, path: path) }
     return lease
   }
 
   /// Runs blocking work outside of Swift's cooperative thread pool.
-  private static func onQueue<Result: Sendable>(_ body: @Sendable () async throws -> Result) async throws -> Result {
+  static func onQueue<Result: Sendable>(_ body: @Sendable () async throws -> Result) async throws -> Result {
     try await withTaskExecutorPreference(QueueExecutor(label: "CipherData.SynchronizationSetup"), operation: body)
   }
 
@@ -158,11 +160,6 @@ extension SyncRunner {
       }
     }
   }
-}
-
-extension ZoneHashing {
-  /// Computes the chains of all zones: their heads do not depend on the zone.
-  static let shared = ZoneHashing(zone: ZoneID(high: 0, low: 0))
 }
 
 extension SyncError.Reason {
