@@ -20,7 +20,7 @@ extension EmbeddedHub {
   }
 
   package func appendCertificate(_ certificate: HubCertificate, after previous: Digest, to account: AccountID) async throws {
-    try await write { try HubAccountTables($0).append(certificate, after: previous, to: account) }
+    try await write { [time] in try HubAccountTables($0).append(certificate, after: previous, to: account, at: time) }
   }
 
   // MARK: Join requests

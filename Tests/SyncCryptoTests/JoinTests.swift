@@ -15,7 +15,9 @@ final class JoinTests: XCTestCase {
       bundle = try .random(zones: [.random(zone: ZoneID(high: 1, low: 2))], created: 5)
     }
 
-    func approvingDevice() throws -> ApprovingDevice { try ApprovingDevice(account: keys, bundle: bundle, chain: chain) }
+    func approvingDevice(at time: Int64 = 5_000_000) throws -> ApprovingDevice {
+      ApprovingDevice(account: keys, bundle: bundle, chain: chain, at: time)
+    }
   }
 
   private func newDevice(_ name: String = "Phone") throws -> JoiningDevice {
@@ -95,23 +97,70 @@ final class JoinTests: XCTestCase {
     let account = try Account()
     var (new, existing) = (try newDevice(), try account.approvingDevice())
     let challenge = try XCTUnwrap(existing.receive(new.firstMessage))
-    guard case .reveal(let request, let blinding) = try new.receive(challenge) else { return XCTFail("no request") }
+    guard case .challenge(let content) = challenge, case .reveal(let commitment, let sealed) = try new.receive(challenge) else {
+      return XCTFail("no request")
+    }
+    let request = new.request
+    let blinding = [UInt8](repeating: 0, count: 32)
+    func reveal(_ request: JoinRequest) throws -> JoinMessage {
+      let reveal = JoinReveal(request: request, blinding: blinding)
+      return .reveal(commitment, try HPKE.seal(reveal.encoded(), to: content.requestKey, JoinReveal.purpose(of: commitment)))
+    }
     let others = [
       JoinRequest(device: DeviceID(8), keys: request.keys, ephemeralKey: request.ephemeralKey, name: request.name),
       JoinRequest(device: request.device, keys: try DeviceKeys.random().publicKeys, ephemeralKey: request.ephemeralKey, name: request.name),
       JoinRequest(device: request.device, keys: request.keys, ephemeralKey: try AgreementKey.random().publicKey, name: request.name),
       JoinRequest(device: request.device, keys: request.keys, ephemeralKey: request.ephemeralKey, name: "Tablet"),
     ]
-    for other in others {
+    // The last one has other random bytes than the commitment.
+    for other in others + [request] {
       var existing = existing
-      XCTAssertThrowsError(try existing.receive(.reveal(other, blinding: blinding))) {
-        XCTAssertEqual($0 as? SyncCryptoError, .wrongCommitment)
-      }
-      XCTAssertThrowsError(try existing.receive(.reveal(request, blinding: blinding)), "there is no second attempt") {
+      XCTAssertThrowsError(try existing.receive(reveal(other))) { XCTAssertEqual($0 as? SyncCryptoError, .wrongCommitment) }
+      XCTAssertThrowsError(try existing.receive(.reveal(commitment, sealed)), "there is no second attempt") {
         XCTAssertEqual($0 as? SyncCryptoError, .unexpectedJoinMessage)
       }
     }
-    XCTAssertThrowsError(try existing.receive(.reveal(request, blinding: [UInt8](repeating: 0, count: 32))))
+    var waiting = try account.approvingDevice()
+    _ = try waiting.receive(.commitment(.max))
+    XCTAssertThrowsError(try waiting.receive(.reveal(commitment, sealed))) { XCTAssertEqual($0 as? SyncCryptoError, .wrongCommitment) }
+    XCTAssertNil(try existing.receive(.reveal(commitment, sealed)))
+    XCTAssertEqual(existing.request, request)
+  }
+
+  func testAnyDeviceOfTheAccountContinuesAJoin() throws {
+    let account = try Account()
+    var (new, existing) = (try newDevice(), try account.approvingDevice())
+    let challenge = try XCTUnwrap(existing.receive(new.firstMessage))
+    var other = try account.approvingDevice()
+    XCTAssertEqual(try other.receive(new.firstMessage), challenge)
+    let reveal = try XCTUnwrap(new.receive(challenge))
+    try new.approve()
+    // A process that knows the last message only, up to 10 minutes later at least.
+    var continued = try ApprovingDevice(
+      account: account.keys, bundle: account.bundle, chain: account.chain, at: 5_599_999, continuingWith: reveal)
+    XCTAssertEqual(continued.code, new.code)
+    XCTAssertEqual(continued.request, new.request)
+    XCTAssertNil(try new.receive(continued.approve()))
+    XCTAssertEqual(new.grant?.account, account.keys)
+    // A hub cannot use an answer for longer.
+    XCTAssertThrowsError(
+      try ApprovingDevice(account: account.keys, bundle: account.bundle, chain: account.chain, at: 6_200_000, continuingWith: reveal)
+    ) { XCTAssertEqual($0 as? SyncCryptoError, .damaged(.joinMessage)) }
+  }
+
+  func testTheAnswerToACommitmentDependsOnTheAccountAndTheTime() throws {
+    let (account, other, commitment) = (try Account(), try Account(), try newDevice().firstMessage)
+    var (one, later, foreign) = (
+      try account.approvingDevice(), try account.approvingDevice(at: 5_600_000), try other.approvingDevice()
+    )
+    var nonces: Set<[UInt8]> = []
+    for message in [try one.receive(commitment), try later.receive(commitment), try foreign.receive(commitment)] {
+      guard case .challenge(let challenge) = message else { return XCTFail("no challenge") }
+      nonces.formUnion([challenge.nonce, challenge.requestKey])
+    }
+    var next = try account.approvingDevice()
+    guard case .challenge(let challenge) = try next.receive(try newDevice().firstMessage) else { return XCTFail("no challenge") }
+    XCTAssertEqual(nonces.union([challenge.nonce]).count, 7)
   }
 
   func testTheCodeDependsOnEachPartOfTheTranscript() throws {
@@ -125,16 +174,19 @@ final class JoinTests: XCTestCase {
     let nonce = challenge.nonce.map { $0 ^ 1 }
     let others = [
       try JoinTranscript(.zero, challenge, new.request), try JoinTranscript(commitment, challenge, try newDevice().request),
-      try JoinTranscript(
-        commitment, JoinChallenge(nonce: nonce, account: challenge.account, accountKey: challenge.accountKey), new.request),
-      try JoinTranscript(
-        commitment,
-        JoinChallenge(nonce: challenge.nonce, account: AccountID(high: 0, low: 0), accountKey: challenge.accountKey), new.request),
-      try JoinTranscript(
-        commitment,
-        JoinChallenge(nonce: challenge.nonce, account: challenge.account, accountKey: try SigningKey.random().publicKey), new.request),
     ]
-    for other in others {
+    let challenges = [
+      JoinChallenge(nonce: nonce, account: challenge.account, accountKey: challenge.accountKey, requestKey: challenge.requestKey),
+      JoinChallenge(
+        nonce: challenge.nonce, account: AccountID(high: 0, low: 0), accountKey: challenge.accountKey, requestKey: challenge.requestKey),
+      JoinChallenge(
+        nonce: challenge.nonce, account: challenge.account, accountKey: try SigningKey.random().publicKey,
+        requestKey: challenge.requestKey),
+      JoinChallenge(
+        nonce: challenge.nonce, account: challenge.account, accountKey: challenge.accountKey,
+        requestKey: try AgreementKey.random().publicKey),
+    ]
+    for other in others + (try challenges.map { try JoinTranscript(commitment, $0, new.request) }) {
       XCTAssertNotEqual(other, transcript)
       XCTAssertNotEqual(other.purpose, transcript.purpose)
     }
@@ -171,7 +223,8 @@ final class JoinTests: XCTestCase {
     XCTAssertEqual(same.grant, grant)
     // The same account and request, but another nonce.
     let other = try JoinTranscript(
-      .zero, JoinChallenge(nonce: [], account: account.keys.id, accountKey: account.bundle.signingKey.publicKey), new.request)
+      .zero, JoinChallenge(nonce: [], account: account.keys.id, accountKey: account.bundle.signingKey.publicKey, requestKey: []),
+      new.request)
     let message = try HPKE.seal(grant.encoded(), to: new.request.ephemeralKey, other.purpose)
     XCTAssertThrowsError(try new.receive(.grant(message))) { XCTAssertEqual($0 as? SyncCryptoError, .damaged(.joinMessage)) }
   }
@@ -207,7 +260,10 @@ final class JoinTests: XCTestCase {
     XCTAssertLessThanOrEqual(equalCodes, 1, "each code is equal with a probability of 1 in 1,000,000")
     forEachChange(of: reveal) { changed in
       var existing = secondExisting
-      XCTAssertThrowsError(try existing.receive(changed)) { XCTAssertEqual($0 as? SyncCryptoError, .wrongCommitment) }
+      XCTAssertThrowsError(try existing.receive(changed)) {
+        XCTAssertTrue([.wrongCommitment, .damaged(.joinMessage), .invalidPublicKey].contains($0 as? SyncCryptoError), "\($0)")
+      }
+      XCTAssertNil(existing.code)
     }
     forEachChange(of: grant) { changed in
       var new = new
@@ -220,8 +276,11 @@ final class JoinTests: XCTestCase {
     let (new, keys) = (try newDevice(), try AgreementKey.random())
     let messages: [JoinMessage] = [
       new.firstMessage,
-      .challenge(JoinChallenge(nonce: [UInt8](repeating: 1, count: 32), account: AccountID(high: 1, low: 2), accountKey: keys.publicKey)),
-      .reveal(new.request, blinding: [UInt8](repeating: 2, count: 32)),
+      .challenge(
+        JoinChallenge(
+          nonce: [UInt8](repeating: 1, count: 32), account: AccountID(high: 1, low: 2), accountKey: keys.publicKey,
+          requestKey: keys.publicKey)),
+      .reveal(Digest(1, 2, 3, 4), try HPKE.seal(SecretBytes([1, 2, 3]), to: keys.publicKey, [])),
       .grant(try HPKE.seal(SecretBytes([1, 2, 3]), to: keys.publicKey, [])), .refusal,
     ]
     for message in messages {
@@ -281,19 +340,34 @@ final class JoinTests: XCTestCase {
     XCTAssertThrowsError(try early.approve()) { XCTAssertEqual($0 as? SyncCryptoError, .unexpectedJoinMessage) }
   }
 
-  func testARefusalEndsTheJoinOnBothDevices() throws {
+  func testARefusalEndsTheJoin() throws {
     let account = try Account()
-    var (new, existing) = (try newDevice(), try account.approvingDevice())
+    let first = try newDevice()
+    var (new, existing) = (first, try account.approvingDevice())
     try exchange(&new, &existing)
-    let (revealed, known) = (new, existing)
-    let refusal = existing.refuse()
-    XCTAssertThrowsError(try existing.approve()) { XCTAssertEqual($0 as? SyncCryptoError, .unexpectedJoinMessage) }
-    XCTAssertThrowsError(try new.receive(refusal)) { XCTAssertEqual($0 as? SyncCryptoError, .joinRefused) }
-    XCTAssertNil(new.code)
-    (new, existing) = (revealed, known)
-    XCTAssertThrowsError(try existing.receive(new.refuse())) { XCTAssertEqual($0 as? SyncCryptoError, .joinRefused) }
-    XCTAssertThrowsError(try existing.approve()) { XCTAssertEqual($0 as? SyncCryptoError, .unexpectedJoinMessage) }
-    XCTAssertThrowsError(try new.approve()) { XCTAssertEqual($0 as? SyncCryptoError, .unexpectedJoinMessage) }
+    let revealed = new
+    try new.approve()
+    for device in [first, revealed, new] {
+      var device = device
+      XCTAssertThrowsError(try device.receive(.refusal)) { XCTAssertEqual($0 as? SyncCryptoError, .joinRefused) }
+      XCTAssertNil(device.code)
+      XCTAssertThrowsError(try device.approve()) { XCTAssertEqual($0 as? SyncCryptoError, .unexpectedJoinMessage) }
+    }
+  }
+
+  func testCodesAreReadAsPeopleWriteThem() {
+    for text in ["042 917", "042-917", "042917", " 042917 "] { XCTAssertEqual(JoinCode(parsing: text), JoinCode(number: 42_917), text) }
+    for text in ["", "42917", "0429170", "04291x", "042\u{0661}917", "+42917"] { XCTAssertNil(JoinCode(parsing: text), text) }
+  }
+
+  func testAReaderOfTheMessagesDoesNotSeeTheDevicesName() throws {
+    let account = try Account()
+    var (new, existing) = (try newDevice("Phone of Ada"), try account.approvingDevice())
+    let challenge = try XCTUnwrap(existing.receive(new.firstMessage))
+    let bytes = try [new.firstMessage, challenge, XCTUnwrap(new.receive(challenge))].flatMap { $0.encoded() }
+    for known in [Array("Phone".utf8), new.request.keys.signing, new.request.ephemeralKey] {
+      XCTAssertNil(bytes.indices.first { bytes[$0...].starts(with: known) })
+    }
   }
 
   func testNoSecretIsInAMessage() throws {

@@ -1,3 +1,4 @@
+import StoreKeys
 package import SyncCore
 
 /// A message between a new device and an existing one of the account. It may pass through a hub, which can read and change it.
@@ -6,11 +7,12 @@ package enum JoinMessage: Hashable, Sendable {
   case commitment(Digest)
   /// 2. Existing device: a nonce, and the account that the new device will join.
   case challenge(JoinChallenge)
-  /// 3. New device: the request, and the random bytes that were hashed with it.
-  case reveal(JoinRequest, blinding: [UInt8])
+  /// 3. New device: the commitment again, and what it commits to: the request and the random bytes that were hashed with it, encrypted for
+  /// the challenge's key.
+  case reveal(Digest, HPKE.Message)
   /// 4. Existing device, after the user's approval: the account's keys, encrypted for the request's ephemeral key.
   case grant(HPKE.Message)
-  /// Either device: the user has refused.
+  /// Existing device: the user has refused.
   case refusal
 }
 
@@ -30,6 +32,8 @@ package struct JoinChallenge: Hashable, Sendable {
   package let account: AccountID
   /// The public key of the account's signing key.
   package let accountKey: [UInt8]
+  /// An X25519 public key for this join only. The request is encrypted for it, so that a hub cannot read the device's name.
+  package let requestKey: [UInt8]
 }
 
 // MARK: - Encoding
@@ -48,14 +52,13 @@ extension JoinMessage {
     case .challenge(let challenge):
       writer.write(UInt64(2))
       writer.write(challenge)
-    case .reveal(let request, let blinding):
+    case .reveal(let commitment, let message):
       writer.write(UInt64(3))
-      writer.write(request)
-      writer.write(blinding)
+      writer.write(commitment)
+      writer.write(message)
     case .grant(let message):
       writer.write(UInt64(4))
-      writer.write(message.encapsulatedKey)
-      writer.write(message.ciphertext)
+      writer.write(message)
     case .refusal: writer.write(UInt64(5))
     }
     return writer.bytes
@@ -70,10 +73,8 @@ extension JoinMessage {
       switch try reader.readUnsigned() {
       case 1: message = .commitment(try reader.readDigest())
       case 2: message = .challenge(try reader.readJoinChallenge())
-      case 3: message = .reveal(try reader.readJoinRequest(), blinding: try reader.readBytes(count: Self.randomSize))
-      case 4:
-        let key = try reader.readBytes(count: AgreementKey.publicKeySize)
-        message = .grant(HPKE.Message(encapsulatedKey: key, ciphertext: try reader.readBytes()))
+      case 3: message = .reveal(try reader.readDigest(), try reader.readHPKEMessage())
+      case 4: message = .grant(try reader.readHPKEMessage())
       case 5: message = .refusal
       default: throw WireError.invalid
       }
@@ -83,7 +84,45 @@ extension JoinMessage {
   }
 }
 
+/// What a new device encrypts for an existing one: its request, and the random bytes of the commitment.
+struct JoinReveal {
+  let request: JoinRequest
+  let blinding: [UInt8]
+
+  /// The purpose for which the encoding is encrypted.
+  static func purpose(of commitment: Digest) -> [UInt8] {
+    var writer = WireWriter()
+    writer.write("CipherData sync join request")
+    writer.write(commitment)
+    return writer.bytes
+  }
+
+  func encoded() -> SecretBytes {
+    var writer = WireWriter()
+    writer.write(request)
+    writer.write(blinding)
+    return SecretBytes(writer.bytes)
+  }
+
+  init(request: JoinRequest, blinding: [UInt8]) { (self.request, self.blinding) = (request, blinding) }
+
+  init(decoding bytes: SecretBytes) throws {
+    var reader = WireReader(bytes.withUnsafeBytes { Array($0) })
+    self = try SyncCrypto.decoding(.joinMessage) {
+      let reveal = JoinReveal(
+        request: try reader.readJoinRequest(), blinding: try reader.readBytes(count: JoinMessage.randomSize))
+      guard reader.isAtEnd else { throw WireError.invalid }
+      return reveal
+    }
+  }
+}
+
 extension WireWriter {
+  fileprivate mutating func write(_ message: HPKE.Message) {
+    write(message.encapsulatedKey)
+    write(message.ciphertext)
+  }
+
   mutating func write(_ request: JoinRequest) {
     writeFixed(request.device.value)
     write(request.keys)
@@ -95,10 +134,15 @@ extension WireWriter {
     write(challenge.nonce)
     write(challenge.account)
     write(challenge.accountKey)
+    write(challenge.requestKey)
   }
 }
 
 extension WireReader {
+  fileprivate mutating func readHPKEMessage() throws -> HPKE.Message {
+    HPKE.Message(encapsulatedKey: try readBytes(count: AgreementKey.publicKeySize), ciphertext: try readBytes())
+  }
+
   fileprivate mutating func readJoinRequest() throws -> JoinRequest {
     JoinRequest(
       device: DeviceID(try readFixed()), keys: try readDevicePublicKeys(),
@@ -108,6 +152,6 @@ extension WireReader {
   fileprivate mutating func readJoinChallenge() throws -> JoinChallenge {
     JoinChallenge(
       nonce: try readBytes(count: JoinMessage.randomSize), account: try readAccountID(),
-      accountKey: try readBytes(count: SigningKey.publicKeySize))
+      accountKey: try readBytes(count: SigningKey.publicKeySize), requestKey: try readBytes(count: AgreementKey.publicKeySize))
   }
 }

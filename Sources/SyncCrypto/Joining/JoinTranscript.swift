@@ -6,7 +6,7 @@ import SyncCore
 /// differ, except with the probability of a guess, even though the hub can compute a million codes in a second. The order of the messages,
 /// commitment → nonce → reveal, ensures that:
 ///
-/// - The existing device gets a request whose content was fixed by the commitment before that device chose its nonce. Without a commitment,
+/// - The existing device gets a request whose content was fixed by the commitment before that device disclosed its nonce. Without a commitment,
 ///   the hub could read the nonce first, and then try requests of its own until the code equals the one on the new device.
 /// - The new device reveals its request only after it has got the nonce and the account. Before that, the hub knows only a hash with 32
 ///   random bytes, and cannot compute the code that a nonce of its own would result in. If the new device revealed its request first, the
@@ -48,6 +48,15 @@ struct JoinTranscript: Hashable, Sendable {
 /// The short authentication string: six digits that the user compares on both devices.
 package struct JoinCode: Hashable, Sendable, CustomStringConvertible {
   package let number: Int
+
+  package init(number: Int) { self.number = number }
+
+  /// Reads six digits with any spaces and dashes; nil for another text.
+  package init?(parsing text: String) {
+    let digits = text.filter { $0 != " " && $0 != "-" }
+    guard digits.utf8.count == 6, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int(digits) else { return nil }
+    self.number = number
+  }
 
   /// The digits in two groups, such as `042 917`.
   package var description: String {

@@ -3,7 +3,7 @@ package import SyncCore
 /// A new device that joins an account with the approval of an existing device.
 ///
 /// Messages go in and come out; a transport carries them. An error ends the join: it must begin again, so that each attempt of a hub to
-/// guess a code costs the user's attention.
+/// guess a code costs the user's attention. To cancel a join, release the value.
 package struct JoiningDevice: Sendable {
   package let request: JoinRequest
   private let ephemeral: AgreementKey
@@ -49,7 +49,8 @@ package struct JoiningDevice: Sendable {
     switch (former, message) {
     case (.committed, .challenge(let challenge)):
       state = .revealed(challenge, try JoinTranscript(commitment, challenge, request))
-      return .reveal(request, blinding: blinding)
+      let reveal = JoinReveal(request: request, blinding: blinding)
+      return .reveal(commitment, try HPKE.seal(reveal.encoded(), to: challenge.requestKey, JoinReveal.purpose(of: commitment)))
     case (.revealed(let challenge, let transcript), .grant(let message)): state = .granted(challenge, transcript, message)
     case (.approved(let challenge, let transcript), .grant(let message)): try open(message, challenge, transcript)
     case (.committed, .refusal), (.revealed, .refusal), (.approved, .refusal): throw SyncCryptoError.joinRefused
@@ -69,12 +70,6 @@ package struct JoiningDevice: Sendable {
     case .granted(let challenge, let transcript, let message): try open(message, challenge, transcript)
     case .committed, .approved, .ended: throw SyncCryptoError.unexpectedJoinMessage
     }
-  }
-
-  /// Ends the join, because the codes differ or the user has canceled it.
-  package mutating func refuse() -> JoinMessage {
-    state = .ended
-    return .refusal
   }
 
   private mutating func open(_ message: HPKE.Message, _ challenge: JoinChallenge, _ transcript: JoinTranscript) throws {

@@ -50,7 +50,9 @@ package struct HubAccountTables {
     return certificates
   }
 
-  package func append(_ certificate: HubCertificate, after previous: Digest, to account: AccountID) throws {
+  package func append(_ certificate: HubCertificate, after previous: Digest, to account: AccountID, at time: Int64) throws {
+    // Requests of devices that have ended before they could remove them.
+    try connection.run(.removeExpiredRequests, time)
     let chain = try certificates(of: account)
     if let index = chain.firstIndex(of: certificate), index > 0, chain[index - 1].digest == previous { return }
     guard chain.last?.digest == previous else {
@@ -95,6 +97,7 @@ package struct HubAccountTables {
 
   package func answer(_ id: UUID, with answer: [UInt8], of account: AccountID, at time: Int64) throws {
     guard try bundle(of: account) != nil else { throw unknownAccount }
+    try connection.run(.removeExpiredRequests, time)
     guard let known = try request(id, of: account, at: time) else {
       throw HubError(.unknownJoinRequest, "The request to join has expired or was removed.")
     }
