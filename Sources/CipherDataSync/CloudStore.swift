@@ -9,8 +9,8 @@ import Synchronization
 /// One synchronized store of a container: its service, as soon as this process has the right to synchronize it.
 final class CloudStore: Sendable {
   let store: PersistentStore
-  private let coordinator: PersistentStoreCoordinator
-  private let options: CloudOptions
+  let coordinator: PersistentStoreCoordinator
+  let options: CloudOptions
   private let send: @Sendable (CloudEvent) -> Void
 
   private struct State {
@@ -44,7 +44,7 @@ final class CloudStore: Sendable {
     }
   }
 
-  private func begin(_ setup: () async throws -> SyncService) async throws {
+  func begin(_ setup: () async throws -> SyncService) async throws {
     let start = Date()
     do {
       let service = try await setup()

@@ -29,7 +29,8 @@ import Synchronization
 /// }
 /// ```
 ///
-/// A second device calls ``joinAccount(recoveryKey:)`` instead of ``createAccount()``, once. From then on, loading the stores starts their
+/// A second device calls ``joinAccount(recoveryKey:)`` instead of ``createAccount()``, once, or ``requestToJoinAccount(_:)``, which the user
+/// approves on the first device. From then on, loading the stores starts their
 /// synchronization. Several processes can open a store: one of them synchronizes it, and another one takes over when that ends.
 ///
 /// Safe to use from any thread, as its superclass is: its own state is locked.
@@ -72,7 +73,8 @@ public final class PersistentCloudContainer: PersistentContainer, @unchecked Sen
     return stores
   }
 
-  private func store() throws -> CloudStore {
+  /// Returns the only store that is to be synchronized.
+  func store() throws -> CloudStore {
     let stores = try stores()
     guard stores.count == 1 else { throw SyncError(.severalCloudStores) }
     return stores[0]

@@ -90,6 +90,85 @@ final class CloudContainerTests: XCTestCase {
     try again.close()
   }
 
+  func testADeviceJoinsWithTheApprovalOfAnother() async throws {
+    let one = try await container("one")
+    _ = try await one.createAccount()
+    try await insertNotes(3, in: one)
+    try await one.waitUntilSynced()
+    let other = try await container("other")
+    let none = try await other.accountID
+    XCTAssertNil(none)
+    let attempt = try await other.requestToJoinAccount(one.accountID)
+    async let shown = attempt.code
+    var admitted: CloudJoinRequest?
+    for try await requests in one.joinRequests() {
+      guard let request = requests.first else { continue }
+      XCTAssertEqual(request.deviceName, "other")
+      XCTAssertGreaterThan(request.expirationDate, Date())
+      let code = try await shown
+      XCTAssertEqual(request.code, code)
+      try await one.approve(request)
+      admitted = request
+      break
+    }
+    try await attempt.confirm()
+    try await other.synchronize()
+    let arrived = try await count("Note", in: other)
+    XCTAssertEqual(arrived, 3)
+    let (first, second) = (try await one.accountID, try await other.accountID)
+    XCTAssertEqual(first, second)
+    // The request ends with the join.
+    for try await requests in other.joinRequests() {
+      XCTAssertEqual(requests, [])
+      break
+    }
+    let request = try XCTUnwrap(admitted)
+    do {
+      try await one.approve(request)
+      XCTFail("It was approved.")
+    } catch let error as SyncError { XCTAssertEqual(error.code, .joinRequestExpired) }
+    // What the new device saves is sent from now on.
+    try await insertNotes(2, in: other)
+    try await other.waitUntilSynced()
+    try await one.synchronize()
+    let sent = try await count("Note", in: one)
+    XCTAssertEqual(sent, 5)
+    try one.close()
+    try other.close()
+  }
+
+  func testARefusedOrCanceledDeviceStaysAlone() async throws {
+    let (one, other) = (try await container("one"), try await container("other"))
+    do {
+      for try await _ in one.joinRequests() { XCTFail("It has no account.") }
+      XCTFail("no error")
+    } catch let error as SyncError { XCTAssertEqual(error.code, .notSynchronized) }
+    _ = try await one.createAccount()
+    try await one.synchronize()
+    for isRefused in [true, false] {
+      let attempt = try await other.requestToJoinAccount()
+      async let shown = attempt.code
+      for try await requests in one.joinRequests() {
+        guard let request = requests.first else { continue }
+        _ = try await shown
+        if isRefused { try await one.refuse(request) } else { await attempt.cancel() }
+        break
+      }
+      do {
+        try await attempt.confirm()
+        XCTFail("It joined.")
+      } catch let error as SyncError { XCTAssertEqual(error.code, isRefused ? .joinRefused : .joinRequestExpired) }
+      let isSynchronized = try await other.isSynchronized
+      XCTAssertFalse(isSynchronized)
+    }
+    for try await requests in one.joinRequests() {
+      XCTAssertEqual(requests, [])
+      break
+    }
+    try one.close()
+    try other.close()
+  }
+
   func testAModelThatCannotBeSynchronizedIsRefusedByName() async throws {
     let model = ManagedObjectModel {
       Entity("Post") {
