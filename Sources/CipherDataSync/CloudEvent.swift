@@ -1,16 +1,30 @@
 public import Foundation
-import SyncEngine
+public import SyncEngine
 
-/// A piece of work of a container's synchronization that has ended.
+/// A piece of work of a container's synchronization.
+///
+/// It is reported when the work begins, with ``endDate`` nil, and again when it has ended, with the same ``id``. See
+/// ``PersistentCloudContainer/events()``, and ``CloudEventRequest`` for the events of the past.
 public struct CloudEvent: Sendable, Identifiable {
   /// The kind of work.
   public enum EventType: String, Sendable, Hashable, Codable, CaseIterable {
-    /// The store was prepared for synchronization, or its existing objects were added to the zone.
+    /// The store is prepared for synchronization, or its existing objects are added to the account.
     case setup
-    /// Changes of other devices were imported.
+    /// Changes of other devices are imported.
     case `import`
-    /// Saves were sent.
+    /// Saves are sent.
     case export
+  }
+
+  /// The error of one record. The work goes on without the record.
+  public struct RecordError: Error, Sendable, CustomStringConvertible {
+    /// The ID of the record, which is the object's ``ManagedObject/stableID``. Nil if this device does not have the object.
+    public let recordID: UUID?
+    /// What is wrong with the record.
+    public let error: SyncError
+
+    /// The message of the error.
+    public var description: String { recordID.map { "\(error) (record \($0.uuidString))" } ?? "\(error)" }
   }
 
   /// The identity of the event.
@@ -21,28 +35,29 @@ public struct CloudEvent: Sendable, Identifiable {
   public let type: EventType
   /// When the work began.
   public let startDate: Date
-  /// When it ended.
-  public let endDate: Date
-  /// The number of records that were imported, sent, or added.
+  /// When it ended; nil while it runs.
+  public let endDate: Date?
+  /// The number of records that were imported, sent, or added so far.
   public let count: Int
   /// The error that ended the work, or nil. Synchronization tries again by itself.
+  ///
+  /// Errors are ``SyncError`` values, or errors of the store. An event that was read from a store contains the code and the message of a
+  /// ``SyncError``, and the message of other errors.
   public let error: (any Error)?
+  /// The records that could not be read, at most 100. They are kept until they can be read.
+  public let recordErrors: [RecordError]
   /// Whether the work was completed.
-  public var succeeded: Bool { error == nil }
+  public var succeeded: Bool { endDate != nil && error == nil }
 
-  init(_ type: EventType, of store: String, began start: Date, count: Int = 0, error: (any Error)? = nil) {
-    id = UUID()
-    (self.type, storeIdentifier, startDate, endDate, self.count, self.error) = (type, store, start, Date(), count, error)
-  }
-
-  /// Returns the events of a round.
-  static func events(of update: SyncService.Update, store: String) -> [CloudEvent] {
-    switch update {
-    case .round(let round, let start):
-      let counts: [(EventType, Int)] = [(.setup, round.added), (.import, round.pulled), (.export, round.pushed)]
-      return counts.compactMap { type, count in count == 0 ? nil : CloudEvent(type, of: store, began: start, count: count) }
-    case .failure(let error, let start, _):
-      return [CloudEvent(.import, of: store, began: start, error: SyncError.converting(error, path: nil))]
-    }
+  init(_ event: SyncEvent, storeIdentifier: String, path: String?) {
+    (id, startDate, endDate, count, error) = (event.id, event.start, event.end, event.count, event.error)
+    self.storeIdentifier = storeIdentifier
+    type =
+      switch event.kind {
+      case .setup: .setup
+      case .import: .import
+      case .export: .export
+      }
+    recordErrors = event.unreadable.map { RecordError(recordID: $0.id, error: .unreadableRecord(path: path)) }
   }
 }

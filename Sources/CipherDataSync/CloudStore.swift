@@ -1,4 +1,5 @@
 import Foundation
+import ObjectModel
 import ObjectStore
 import SyncCore
 import SyncCrypto
@@ -11,24 +12,39 @@ final class CloudStore: Sendable {
   let store: PersistentStore
   let coordinator: PersistentStoreCoordinator
   let options: CloudOptions
-  private let send: @Sendable (CloudEvent) -> Void
+  private let events: CloudEventChannel
+  /// Reports an event to the container.
+  private let report: @Sendable (CloudEvent) -> Void
 
   private struct State {
     var service: SyncService?
     /// The task that synchronizes, or waits for the right to do so.
     var supervision: Task<Void, Never>?
+    var isEnded = false
   }
   private let state = Mutex(State())
 
-  /// The time between attempts to take over from another process, in seconds.
-  private static let takeoverInterval = 1.0
+  /// The times between attempts, in seconds.
+  private enum Interval {
+    /// To take over from another process.
+    static let takeover = 1.0
+    /// After an error: the first time, which doubles with each further one, and the last.
+    static let first = 1.0
+    static let last = 60.0
+    /// Between looks at a round that is running.
+    static let step = 0.2
+  }
 
   init(
-    _ store: PersistentStore, of coordinator: PersistentStoreCoordinator, _ options: CloudOptions,
-    _ send: @escaping @Sendable (CloudEvent) -> Void
+    _ store: PersistentStore, of coordinator: PersistentStoreCoordinator, _ options: CloudOptions, _ events: CloudEventChannel,
+    _ report: @escaping @Sendable (CloudEvent) -> Void
   ) {
-    (self.store, self.coordinator, self.options, self.send) = (store, coordinator, options, send)
+    (self.store, self.coordinator, self.options, self.events, self.report) = (store, coordinator, options, events, report)
   }
+
+  private func send(_ event: SyncEvent) { report(CloudEvent(event, storeIdentifier: store.identifier, path: path)) }
+
+  private var path: String? { store.url?.path }
 
   // MARK: Setup
 
@@ -45,100 +61,199 @@ final class CloudStore: Sendable {
   }
 
   func begin(_ setup: () async throws -> SyncService) async throws {
-    let start = Date()
+    let event = SyncEvent(.setup)
+    send(event)
     do {
       let service = try await setup()
-      state.withLock { $0.service = service }
-      send(CloudEvent(.setup, of: store.identifier, began: start))
+      keep(service)
+      try await service.record(event.ended())
     } catch {
-      let error = SyncError.converting(error, path: store.url?.path)
-      send(CloudEvent(.setup, of: store.identifier, began: start, error: error))
+      let error = SyncError.converting(error, path: path)
+      send(event.ended(with: error))
       throw error
     }
     supervise()
   }
 
   /// Synchronizes from now on, if the store was set up.
+  ///
+  /// - Throws: ``SyncError`` with `unsupportedStore` if the store can never be synchronized. Other errors are reported as events: the
+  ///   objects can be used, and synchronization begins when the cause is gone.
   func resume() async throws {
-    do {
-      let service = try await resumedService()
-      state.withLock { $0.service = service }
-    } catch let error as SyncError where error.code == .notSynchronized { return }
+    do { _ = try await currentService() } catch let error as SyncError where error.code == .notSynchronized { return } catch let error
+      as SyncError where error.code == .unsupportedStore
+    { throw error } catch {
+      let event = SyncEvent(.setup)
+      send(event)
+      send(event.ended(with: error))
+    }
     supervise()
   }
 
-  /// Returns the service, or nil if another process synchronizes the store.
-  private func resumedService() async throws -> SyncService? {
-    do { return try await SyncService.resume(store, of: coordinator, hubPath: options.hubURL.path) } catch let error as SyncError
-      where error.code == .busy
-    { return nil }
+  private func supervise() {
+    state.withLock { state in
+      if state.supervision != nil || state.isEnded { return }
+      state.supervision = Task { await self.run() }
+    }
   }
 
-  private func supervise() {
-    let supervision = Task { [weak self] in
-      while !Task.isCancelled {
-        guard let self else { return }
-        if let service = await currentService() {
-          for await update in service.watch() {
-            for event in CloudEvent.events(of: update, store: store.identifier) { send(event) }
-          }
+  /// Synchronizes until the task is canceled. It waits while another process synchronizes the store.
+  private func run() async {
+    var delay = Interval.first
+    while !Task.isCancelled {
+      do {
+        if let service = try await currentService() {
+          for await _ in service.watch() {}
+          delay = Interval.first
         } else {
-          try? await Task.sleep(for: .seconds(Self.takeoverInterval))
+          try await Task.sleep(for: .seconds(Interval.takeover))
         }
+      } catch {
+        if (error as? SyncError)?.code == .notSynchronized { return }
+        try? await Task.sleep(for: .seconds(delay))
+        delay = min(delay * 2, Interval.last)
       }
     }
-    let former = state.withLock { state in
-      defer { state.supervision = supervision }
-      return state.supervision
-    }
-    former?.cancel()
   }
 
-  private func currentService() async -> SyncService? {
+  /// Returns the service, or nil if another process synchronizes the store.
+  private func currentService(hubPath: String? = nil) async throws -> SyncService? {
     if let service = state.withLock({ $0.service }) { return service }
-    guard let service = (try? await resumedService()) ?? nil else { return nil }
-    state.withLock { $0.service = service }
+    do { return keep(try await SyncService.resume(store, of: coordinator, hubPath: hubPath ?? options.hubURL.path)) } catch {
+      let error = SyncError.converting(error, path: path)
+      if (error as? SyncError)?.code == .busy { return nil }
+      throw error
+    }
+  }
+
+  @discardableResult
+  private func keep(_ service: SyncService) -> SyncService {
+    service.setEventReceiver { [weak self] event in self?.send(event) }
+    let isEnded = state.withLock { state in
+      if !state.isEnded { state.service = service }
+      return state.isEnded
+    }
+    if isEnded { service.end() }
     return service
   }
 
   /// Ends synchronization by this process.
-  func end() {
+  func end() { stop(isEnded: true) }
+
+  private func stop(isEnded: Bool) {
     let former = state.withLock { state in
-      defer { state = State() }
+      defer { state = State(isEnded: isEnded || state.isEnded) }
       return state
     }
     former.supervision?.cancel()
     former.service?.end()
   }
 
-  // MARK: State
+  // MARK: Rounds
 
   /// Runs a round now. If another process synchronizes the store, waits until it has sent everything.
   func synchronize() async throws {
-    if let service = await currentService() {
-      do { try await service.synchronize() } catch { throw SyncError.converting(error, path: store.url?.path) }
-      return
-    }
-    while try await status().pendingSaves > 0 {
-      try Task.checkCancellation()
-      try await Task.sleep(for: .seconds(Self.takeoverInterval))
+    if try await runRound() { return }
+    try await waitUntilSent(through: try await lastTransaction())
+  }
+
+  /// Runs a round.
+  ///
+  /// - Returns: False if another process synchronizes the store.
+  private func runRound() async throws -> Bool {
+    guard let service = try await currentService() else { return false }
+    supervise()
+    do { try await service.synchronize() } catch { throw SyncError.converting(error, path: path) }
+    return true
+  }
+
+  func lastTransaction() async throws -> Int64 { try await reading { try $0.lastTransaction() } }
+
+  /// Waits until the hub has accepted the saves up to a transaction.
+  func waitUntilSent(through number: Int64) async throws {
+    var delay = Interval.first
+    while true {
+      let round = RoundOutcome()
+      // It goes on if this method returns earlier: a round does not end while there are new saves.
+      Task { round.end(await Result { try await self.runRound() }) }
+      while round.result == nil {
+        if try await isSent(through: number) { return }
+        try await waitForEvent(seconds: Interval.step)
+      }
+      do {
+        if try round.result?.get() == false { delay = Interval.takeover }
+      } catch let error as SyncError where [.hubUnavailable, .hubUnreadable, .leaseUnavailable].contains(error.code) {}
+      if try await isSent(through: number) { return }
+      try await waitForEvent(seconds: delay)
+      delay = min(delay * 2, Interval.last)
     }
   }
 
-  func status() async throws -> SyncStatus {
-    if let service = state.withLock({ $0.service }) { return try await service.status() }
-    return try StoreReplica(store, of: coordinator).status()
+  private func isSent(through number: Int64) async throws -> Bool { try await reading { try $0.isSent(through: number) } }
+
+  /// Waits for the end of successful work, or some time.
+  private func waitForEvent(seconds: Double) async throws {
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask { [events, identifier = store.identifier] in
+        for await event in events.events() where event.succeeded && event.storeIdentifier == identifier { return }
+      }
+      group.addTask { try await Task.sleep(for: .seconds(seconds)) }
+      try await group.next()
+      group.cancelAll()
+    }
   }
 
   func verify() async throws -> Bool {
-    guard let service = await currentService() else { throw SyncError(.busy, path: store.url?.path) }
-    do { return try await service.verify().isEqual } catch { throw SyncError.converting(error, path: store.url?.path) }
+    guard let service = try await currentService() else { throw SyncError(.busy, path: path) }
+    do { return try await service.verify().isEqual } catch { throw SyncError.converting(error, path: path) }
   }
 
   func leave() async throws {
-    guard let service = await currentService() else { throw SyncError(.busy, path: store.url?.path) }
-    state.withLock { $0.supervision }?.cancel()
-    try await service.leave()
-    end()
+    // The hub is not needed, so it may have been moved.
+    let hubPath = try await reading { try $0.status() }.hubPath
+    guard let service = try await currentService(hubPath: hubPath) else { throw SyncError(.busy, path: path) }
+    let supervision = state.withLock { state in
+      defer { state.supervision = nil }
+      return state.supervision
+    }
+    supervision?.cancel()
+    do { try await service.leave() } catch {
+      supervise()
+      throw error
+    }
+    stop(isEnded: false)
+  }
+
+  // MARK: State
+
+  func isSynchronized() async throws -> Bool { try await reading { try $0.isSynchronized() } }
+
+  func status() async throws -> CloudStatus { CloudStatus(try await reading { try $0.status() }, storeIdentifier: store.identifier) }
+
+  /// Reads the state of the store, which waits for no other process, nor for a round.
+  private func reading<Result: Sendable>(_ body: @Sendable (StoreReplica) throws -> Result) async throws -> Result {
+    try await SyncService.onQueue { try body(StoreReplica(store, of: coordinator)) }
+  }
+
+  /// Returns the records of objects of the store.
+  func records(of objectIDs: [ManagedObjectID]) throws -> [ManagedObjectID: ObjectRecord] {
+    let records = try StoreReplica(store, of: coordinator).objectRecords(of: objectIDs.map(\.reference))
+    return Dictionary(uniqueKeysWithValues: records.map { (store.space.objectID(of: $0), $1) })
+  }
+}
+
+/// The result of a round that another task runs.
+private final class RoundOutcome: Sendable {
+  private let outcome = Mutex<Result<Bool, any Error>?>(nil)
+
+  /// Nil while the round runs.
+  var result: Result<Bool, any Error>? { outcome.withLock { $0 } }
+
+  func end(_ result: Result<Bool, any Error>) { outcome.withLock { $0 = result } }
+}
+
+extension Result where Failure == any Error {
+  fileprivate init(_ body: () async throws -> Success) async {
+    do { self = .success(try await body()) } catch { self = .failure(error) }
   }
 }

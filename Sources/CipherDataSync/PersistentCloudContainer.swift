@@ -1,7 +1,7 @@
 public import Foundation
 public import ObjectContext
 import ObjectModel
-import ObjectStore
+public import ObjectStore
 import SyncCrypto
 import SyncEngine
 import Synchronization
@@ -14,6 +14,7 @@ import Synchronization
 /// ```swift
 /// import CipherData
 /// import CipherDataSync
+/// import Foundation
 ///
 /// func open(_ model: ManagedObjectModel, at url: URL, key: StoreKey, hub: URL) async throws -> PersistentCloudContainer {
 ///   var description = PersistentStoreDescription(url: url, key: key)
@@ -36,34 +37,53 @@ import Synchronization
 /// Safe to use from any thread, as its superclass is: its own state is locked.
 public final class PersistentCloudContainer: PersistentContainer, @unchecked Sendable {  // locked
   private let cloudStores = Mutex<[CloudStore]>([])
-  private let receivers = Mutex<[UUID: AsyncStream<CloudEvent>.Continuation]>([:])
+  private let channel = CloudEventChannel()
 
   // MARK: Stores
 
-  /// Opens the stores, and continues the synchronization of those that are synchronized.
+  /// Opens the stores that are not open yet, and continues the synchronization of those that are synchronized.
   ///
-  /// - Throws: ``StoreError`` of the first store that cannot be opened; ``SyncError``.
+  /// Errors of synchronization do not prevent the use of the stores, so they are reported as events: for example, if the hub was moved and
+  /// cannot be reached.
+  /// - Throws: ``StoreError`` of the first store that cannot be opened; ``SyncError`` with `unsupportedStore` if a store with cloud options
+  ///   is not a SQLCipher store.
   public override func loadPersistentStores(isolation: isolated (any Actor)? = #isolation) async throws {
     persistentStoreDescriptions = persistentStoreDescriptions.map { $0.preparedForSynchronization() }
     try await super.loadPersistentStores(isolation: isolation)
-    for store in persistentStoreCoordinator.persistentStores {
-      guard let options = store.storeDescription.cloudOptions, !cloudStores.withLock({ $0.contains { $0.store === store } }) else {
-        continue
+    let open = persistentStoreCoordinator.persistentStores
+    let (added, removed) = cloudStores.withLock { stores in
+      let removed = stores.filter { known in !open.contains { $0 === known.store } }
+      stores.removeAll { known in removed.contains { $0 === known } }
+      let added = open.filter { store in !stores.contains { $0.store === store } }.compactMap { store in
+        store.storeDescription.cloudOptions.map { options in
+          CloudStore(store, of: persistentStoreCoordinator, options, channel) { [weak self] in self?.send($0) }
+        }
       }
-      let cloudStore = CloudStore(store, of: persistentStoreCoordinator, options) { [weak self] in self?.send($0) }
-      cloudStores.withLock { $0.append(cloudStore) }
-      try await cloudStore.resume()
+      stores += added
+      return (added, removed)
     }
+    for store in removed { store.end() }
+    for store in added { try await store.resume() }
   }
 
-  /// Ends synchronization in this process, and closes all stores.
+  /// Ends synchronization in this process, and closes all stores. The sequences of events end.
+  ///
+  /// What was saved and not sent yet is sent when the stores are loaded again.
+  /// - Throws: ``StoreError`` of the first store that could not be closed cleanly. Stores after it stay open.
   public override func close() throws {
+    endSynchronization()
+    try super.close()
+  }
+
+  deinit { endSynchronization() }
+
+  private func endSynchronization() {
     let stores = cloudStores.withLock { stores in
       defer { stores = [] }
       return stores
     }
     for store in stores { store.end() }
-    try super.close()
+    channel.finish()
   }
 
   /// Returns the stores that are to be synchronized.
@@ -80,16 +100,19 @@ public final class PersistentCloudContainer: PersistentContainer, @unchecked Sen
     return stores[0]
   }
 
+  /// Returns a store that is to be synchronized, or nil.
+  func cloudStore(withIdentifier identifier: String?) -> CloudStore? {
+    cloudStores.withLock { stores in stores.first { $0.store.identifier == identifier } }
+  }
+
   // MARK: Accounts
 
-  /// Whether the store belongs to an account, so that it is synchronized.
+  /// Whether all stores with cloud options belong to an account, so that they are synchronized.
   ///
-  /// - Throws: ``SyncError`` with `noCloudStore` if no store has cloud options; ``StoreError`` if a store cannot be read.
+  /// - Throws: ``SyncError`` with `noCloudStore` if no open store has cloud options; ``StoreError`` if a store cannot be read.
   public var isSynchronized: Bool {
     get async throws {
-      for store in try stores() {
-        do { _ = try await store.status() } catch let error as SyncError where error.code == .notSynchronized { return false }
-      }
+      for store in try stores() where try await !store.isSynchronized() { return false }
       return true
     }
   }
@@ -133,33 +156,43 @@ public final class PersistentCloudContainer: PersistentContainer, @unchecked Sen
 
   /// Sends and pulls everything now, instead of as soon as possible.
   ///
-  /// - Throws: The error of the hub or the store that prevents it. Synchronization tries again by itself.
+  /// If another process synchronizes a store, waits until it has sent everything.
+  /// - Throws: The error of the hub or the store that prevents it. Synchronization tries again by itself. ``SyncError`` with
+  ///   `notSynchronized` if a store does not belong to an account.
   public func synchronize() async throws { for store in try stores() { try await store.synchronize() } }
 
-  /// The number of saves that the hub has not accepted yet.
+  /// The number of saves that the hub has not accepted yet, and of objects from before the synchronization; 0 if everything was sent.
   ///
   /// - Throws: ``SyncError`` with `notSynchronized` if a store does not belong to an account; ``StoreError`` if it cannot be read.
   public var pendingCount: Int {
     get async throws {
       var count = 0
-      for store in try stores() { count += try await store.status().pendingSaves }
+      for store in try stores() { count += try await store.status().pendingCount }
       return count
     }
   }
 
-  /// Waits until all saves that were made before the call have been accepted by the hub.
+  /// Returns the state of the synchronization of a store. Needs neither the hub nor the process that synchronizes the store.
   ///
-  /// Errors of the hub are waited out.
-  /// - Throws: `CancellationError` if the task is canceled; errors of the store.
+  /// - Parameter store: The store; nil for the container's only one with cloud options.
+  /// - Throws: ``SyncError`` with `notSynchronized` if the store does not belong to an account, with `noCloudStore` if it has no cloud
+  ///   options; ``StoreError`` if it cannot be read.
+  public func status(of store: PersistentStore? = nil) async throws -> CloudStatus {
+    guard let store else { return try await self.store().status() }
+    guard let found = cloudStore(withIdentifier: store.identifier) else { throw SyncError(.noCloudStore, path: store.url?.path) }
+    return try await found.status()
+  }
+
+  /// Waits until the hub has accepted everything that was saved before the call, and the objects from before the synchronization.
+  ///
+  /// Later saves are not waited for. While the hub cannot be used, it tries again. Changes of records that cannot be read are not waited
+  /// for, because they are sent only after the records can be read.
+  /// - Throws: `CancellationError` if the task is canceled; ``SyncError`` with `notSynchronized` if a store does not belong to an account;
+  ///   errors of the store.
   public func waitUntilSynced() async throws {
-    var events = events().makeAsyncIterator()
-    while try await pendingCount > 0 {
-      try Task.checkCancellation()
-      do { try await synchronize() } catch is CancellationError { throw CancellationError() } catch {
-        if try await pendingCount == 0 { return }
-        guard await events.next() != nil else { throw CancellationError() }
-      }
-    }
+    var last: [(store: CloudStore, number: Int64)] = []
+    for store in try stores() { last.append((store, try await store.lastTransaction())) }
+    for (store, number) in last { try await store.waitUntilSent(through: number) }
   }
 
   /// Compares the records of the store with those of the hub, exactly. Sends and pulls everything first.
@@ -174,22 +207,20 @@ public final class PersistentCloudContainer: PersistentContainer, @unchecked Sen
 
   // MARK: Events
 
-  /// The notification that a container posts for each event. Its user info contains the ``CloudEvent`` under ``eventNotificationUserInfoKey``.
+  /// The notification that a container posts when work begins, and when it has ended. Its user info contains the ``CloudEvent`` under
+  /// ``eventNotificationUserInfoKey``; its object is the container.
   public static let eventChangedNotification = Notification.Name("CipherData.PersistentCloudContainer.eventChanged")
   /// The key of the event in the notification's user info.
   public static let eventNotificationUserInfoKey = "event"
 
-  /// Returns the events from now on.
-  public func events() -> AsyncStream<CloudEvent> {
-    let id = UUID()
-    return AsyncStream { continuation in
-      receivers.withLock { $0[id] = continuation }
-      continuation.onTermination = { [weak self] _ in self?.receivers.withLock { _ = $0.removeValue(forKey: id) } }
-    }
-  }
+  /// Returns the running events, and all from now on: each when it begins, about twice a second while its ``CloudEvent/count`` grows, and
+  /// when it has ended.
+  ///
+  /// The sequence ends when the container is closed. To read past events, execute a ``CloudEventRequest``.
+  public func events() -> AsyncStream<CloudEvent> { channel.events() }
 
   private func send(_ event: CloudEvent) {
-    for receiver in receivers.withLock({ Array($0.values) }) { receiver.yield(event) }
+    guard channel.send(event) else { return }
     NotificationCenter.default.post(
       name: Self.eventChangedNotification, object: self, userInfo: [Self.eventNotificationUserInfoKey: event])
   }

@@ -2,52 +2,9 @@ import CipherData
 import CipherDataSync
 import Foundation
 import XCTest
-import _TestSupport
 
 /// Containers of two devices that synchronize through a hub's file.
-final class CloudContainerTests: XCTestCase {
-  private var folder: TemporaryFolder?
-  override func setUpWithError() throws { folder = try TemporaryFolder("CloudContainerTests") }
-  override func tearDown() { folder = nil }
-
-  private static let model = ManagedObjectModel {
-    Entity("Folder") {
-      Attribute("title", .string)
-      Relationship("notes", toMany: "Note", inverse: "folder").onDelete(.cascade)
-    }
-    Entity("Note") {
-      Attribute("text", .string)
-      Relationship("folder", to: "Folder", inverse: "notes").required()
-    }
-  }
-
-  private func container(_ name: String, model: ManagedObjectModel = model) async throws -> PersistentCloudContainer {
-    let folder = try XCTUnwrap(folder)
-    var description = PersistentStoreDescription(
-      url: folder.file("\(name).store"), key: .databaseKey(SecretBytes([UInt8](repeating: 3, count: 32))))
-    description.cloudOptions = CloudOptions(hubURL: folder.file("hub.store"), deviceName: name)
-    let container = try PersistentCloudContainer(name: name, managedObjectModel: model, persistentStoreDescriptions: [description])
-    try await container.loadPersistentStores()
-    return container
-  }
-
-  private func count(_ entity: String, in container: PersistentContainer) async throws -> Int {
-    try await container.performBackgroundTask { try $0.count(for: FetchRequest<ManagedObject>(entityName: entity)) }
-  }
-
-  private func insertNotes(_ count: Int, in container: PersistentContainer) async throws {
-    try await container.performBackgroundTask { context in
-      let folder = try context.insertObject(entityName: "Folder")
-      try folder.setValue("folder", forKey: "title")
-      for number in 0..<count {
-        let note = try context.insertObject(entityName: "Note")
-        try note.setValue("note \(number)", forKey: "text")
-        try note.setValue(folder, forKey: "folder")
-      }
-      try context.save()
-    }
-  }
-
+final class CloudContainerTests: CloudTestCase {
   func testSavesReachTheOtherDeviceByThemselves() async throws {
     let one = try await container("one")
     let isSynchronized = try await one.isSynchronized
@@ -187,9 +144,222 @@ final class CloudContainerTests: XCTestCase {
       _ = try await one.createAccount()
       XCTFail("It has an account.")
     } catch let error as SyncError { XCTAssertEqual(error.code, .unsupportedModel) }
-    XCTAssertFalse(FileManager.default.fileExists(atPath: try XCTUnwrap(folder).file("hub.store").path))
+    XCTAssertFalse(FileManager.default.fileExists(atPath: try file("hub.store").path))
     let isSynchronized = try await one.isSynchronized
     XCTAssertFalse(isSynchronized)
+    try one.close()
+  }
+
+  func testWaitingIncludesTheObjectsFromBefore() async throws {
+    let one = try await container("one")
+    try await insertNotes(450, in: one)
+    let key = try await one.createAccount()
+    try await one.waitUntilSynced()
+    let pending = try await one.pendingCount
+    XCTAssertEqual(pending, 0)
+    let status = try await one.status()
+    XCTAssertNil(status.addedObjects)
+    XCTAssertEqual(status.unsentObjects, 0)
+    try one.close()
+    let other = try await container("other")
+    try await other.joinAccount(recoveryKey: key)
+    try await other.synchronize()
+    let arrived = try await count("Note", in: other)
+    XCTAssertEqual(arrived, 450)
+    try other.close()
+  }
+
+  func testLaterSavesAreNotWaitedFor() async throws {
+    let one = try await container("one")
+    _ = try await one.createAccount()
+    let saving = Task { try await CloudTestCase.insertUntilCancelled(one) }
+    for await event in one.events() where event.type == .export { break }
+    // There are new saves all the time.
+    try await one.waitUntilSynced()
+    saving.cancel()
+    _ = try? await saving.value
+    try await one.waitUntilSynced()
+    let pending = try await one.pendingCount
+    XCTAssertEqual(pending, 0)
+    try one.close()
+  }
+
+  func testWaitingOutlastsAHubThatIsAway() async throws {
+    let one = try await container("one")
+    let key = try await one.createAccount()
+    try await one.waitUntilSynced()
+    try one.close()
+    try moveHub(to: "away")
+    let again = try await container("one")
+    try await insertNotes(3, in: again)
+    do {
+      try await again.synchronize()
+      XCTFail("There is no hub.")
+    } catch let error as SyncError { XCTAssertEqual(error.code, .hubUnavailable) }
+    let status = try await again.status()
+    XCTAssertEqual(status.pendingSaves, 1)
+    XCTAssertEqual(status.pendingChanges, 4)
+    XCTAssertNotNil(status.lastError)
+    let waiting = Task { try await again.waitUntilSynced() }
+    try moveHub(from: "away", to: "hub.store")
+    try await waiting.value
+    let later = try await again.status()
+    XCTAssertEqual(later.pendingCount, 0)
+    XCTAssertNil(later.lastError)
+    let other = try await container("other")
+    try await other.joinAccount(recoveryKey: key)
+    try await other.synchronize()
+    let arrived = try await count("Note", in: other)
+    XCTAssertEqual(arrived, 3)
+    for container in [again, other] { try container.close() }
+  }
+
+  func testLoadingTheStoresAgainChangesNothing() async throws {
+    let one = try await container("one")
+    _ = try await one.createAccount()
+    try await one.loadPersistentStores()
+    try await one.loadPersistentStores()
+    XCTAssertEqual(one.persistentStoreCoordinator.persistentStores.count, 1)
+    try await insertNotes(1, in: one)
+    try await one.waitUntilSynced()
+    let isEqual = try await one.verifyState()
+    XCTAssertTrue(isEqual)
+    try one.close()
+  }
+
+  func testAStoreThatWasRemovedIsSynchronizedWhenItIsLoadedAgain() async throws {
+    let one = try await container("one")
+    _ = try await one.createAccount()
+    try await one.waitUntilSynced()
+    let coordinator = one.persistentStoreCoordinator
+    try coordinator.remove(try XCTUnwrap(coordinator.persistentStores.first))
+    try await one.loadPersistentStores()
+    try await insertNotes(1, in: one)
+    try await one.waitUntilSynced()
+    let status = try await one.status()
+    XCTAssertEqual(status.pendingCount, 0)
+    try one.close()
+  }
+
+  func testAStoreWithoutCloudOptionsStaysOnTheDevice() async throws {
+    let one = try await container([
+      try description("one", configuration: "Synchronized"), try description("local", hub: nil, configuration: "Local"),
+    ])
+    let key = try await one.createAccount()
+    try await insertNotes(1, in: one)
+    let setting = try await one.performBackgroundTask { context in
+      let setting = try context.insertObject(entityName: "Setting")
+      try context.save()
+      return setting.objectID
+    }
+    try await one.waitUntilSynced()
+    let isSynchronized = try await one.isSynchronized
+    XCTAssertTrue(isSynchronized)
+    XCTAssertNil(try one.record(for: setting))
+    let local = try XCTUnwrap(one.persistentStoreCoordinator.persistentStores.last)
+    do {
+      _ = try await one.status(of: local)
+      XCTFail("The store is not synchronized.")
+    } catch let error as SyncError { XCTAssertEqual(error.code, .noCloudStore) }
+
+    let other = try await container([
+      try description("other", configuration: "Synchronized"), try description("otherLocal", hub: nil, configuration: "Local"),
+    ])
+    try await other.joinAccount(recoveryKey: key)
+    try await other.synchronize()
+    let (notes, settings) = (try await count("Note", in: other), try await count("Setting", in: other))
+    XCTAssertEqual(notes, 1)
+    XCTAssertEqual(settings, 0)
+    for container in [one, other] { try container.close() }
+  }
+
+  func testAContainerWithSeveralCloudStoresNamesTheProblem() async throws {
+    let one = try await container([
+      try description("one", configuration: "Synchronized"), try description("two", configuration: "Local"),
+    ])
+    let isSynchronized = try await one.isSynchronized
+    XCTAssertFalse(isSynchronized)
+    do {
+      _ = try await one.createAccount()
+      XCTFail("It is not clear of which store.")
+    } catch let error as SyncError { XCTAssertEqual(error.code, .noCloudStore) }
+    try one.close()
+  }
+
+  func testClosingDuringARoundLosesNothing() async throws {
+    let one = try await container("one")
+    try await insertNotes(500, in: one)
+    let key = try await one.createAccount()
+    let round = Task { try await one.synchronize() }
+    for await event in one.events() where event.count > 0 { break }
+    try one.close()
+    _ = try? await round.value
+    let again = try await container("one")
+    try await again.waitUntilSynced()
+    let isEqual = try await again.verifyState()
+    XCTAssertTrue(isEqual)
+    let other = try await container("other")
+    try await other.joinAccount(recoveryKey: key)
+    try await other.synchronize()
+    let arrived = try await count("Note", in: other)
+    XCTAssertEqual(arrived, 500)
+    for container in [again, other] { try container.close() }
+  }
+
+  func testAReleasedContainerEndsSynchronization() async throws {
+    do {
+      let one = try await container("one")
+      _ = try await one.createAccount()
+      try await one.waitUntilSynced()
+    }
+    let again = try await container("one")
+    // The round that was running ends first.
+    for attempt in 1...500 {
+      do {
+        let isEqual = try await again.verifyState()
+        return XCTAssertTrue(isEqual)
+      } catch let error as SyncError where error.code == .busy && attempt < 500 { try await Task.sleep(for: .milliseconds(20)) }
+    }
+  }
+
+  func testAHubThatWasMovedDoesNotPreventLoading() async throws {
+    let one = try await container("one")
+    _ = try await one.createAccount()
+    try await insertNotes(1, in: one)
+    try await one.waitUntilSynced()
+    try one.close()
+    try moveHub(to: "away")
+    let again = try PersistentCloudContainer(
+      name: "Notes", managedObjectModel: Self.model, persistentStoreDescriptions: [try description("one", hub: "moved.store")])
+    let posted = PostedEvents(of: again)
+    try await again.loadPersistentStores()
+    XCTAssertEqual(posted.events.compactMap { ($0.error as? SyncError)?.code }, [.hubUnavailable])
+    let notes = try await count("Note", in: again)
+    XCTAssertEqual(notes, 1)
+    try moveHub(from: "away", to: "moved.store")
+    try await insertNotes(1, in: again)
+    try await again.waitUntilSynced()
+    let status = try await again.status()
+    XCTAssertEqual(status.hubURL.lastPathComponent, "moved.store")
+    try again.close()
+  }
+
+  func testLeavingDuringARoundEndsSynchronization() async throws {
+    let one = try await container("one")
+    try await insertNotes(450, in: one)
+    _ = try await one.createAccount()
+    let round = Task { try await one.synchronize() }
+    for await event in one.events() where event.count > 0 { break }
+    try await one.leaveAccount()
+    _ = try? await round.value
+    let isSynchronized = try await one.isSynchronized
+    XCTAssertFalse(isSynchronized)
+    let notes = try await count("Note", in: one)
+    XCTAssertEqual(notes, 450)
+    _ = try await one.createAccount()
+    try await one.waitUntilSynced()
+    let isEqual = try await one.verifyState()
+    XCTAssertTrue(isEqual)
     try one.close()
   }
 }

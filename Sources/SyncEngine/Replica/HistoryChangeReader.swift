@@ -63,23 +63,41 @@ struct HistoryChangeReader {
     return isWhole
   }
 
-  /// Returns the number of transactions after a number that changed objects, and of the changed objects of each.
-  func count(after number: Int64) throws -> (saves: Int, changes: Int) {
-    guard let ids = try history.historyIDs() else { return (0, 0) }
+  /// Returns the number of transactions that changed objects, and of the changed objects of each.
+  ///
+  /// - Parameters:
+  ///   - number: The transaction after which the first one is counted.
+  ///   - last: The last transaction that is counted, or nil for all.
+  func count(after number: Int64, through last: Int64? = nil) throws -> (saves: Int, changes: Int) {
+    var (saves, changes) = (0, 0)
+    try forEachTransaction(after: number) { number, objects in
+      if let last, number > last { return }
+      if !objects.isEmpty { saves += 1 }
+      changes += objects.count
+    }
+    return (saves, changes)
+  }
+
+  /// Returns the objects that transactions after a number have changed.
+  func changedObjects(after number: Int64) throws -> Set<ObjectReference> {
+    var changed: Set<ObjectReference> = []
+    try forEachTransaction(after: number) { changed.formUnion($1) }
+    return changed
+  }
+
+  private func forEachTransaction(after number: Int64, _ body: (_ number: Int64, _ objects: Set<ObjectReference>) -> Void) throws {
+    guard let ids = try history.historyIDs() else { return }
     var query = HistoryQuery()
     query.after = number
     query.kinds = Self.kinds
     var reader = HistoryReader(history, identifier: store.identifier, space: store.space, ids: ids, query)
-    var (saves, changes) = (0, 0)
     var objects: Set<ObjectReference> = []
     while let fragment = try reader.next() {
       objects.formUnion(fragment.changes.lazy.map(\.changedObjectID.reference))
       guard fragment.isLast else { continue }
-      if !objects.isEmpty { saves += 1 }
-      changes += objects.count
+      body(fragment.transaction.transactionNumber, objects)
       objects = []
     }
-    return (saves, changes)
   }
 
   private func collect(

@@ -30,11 +30,13 @@ extension StoreReplica {
 
   package func setQuarantined(_ record: StoredRecord?, _ name: RecordName) throws {
     guard let record else {
+      unreadableRecords.remove(name)
       guard try isAnyQuarantined() else { return }
       try transactionTables.execute(SyncStatement.removeQuarantined, .bytes(Data(name.digest.bytes)))
       return
     }
     running.hasQuarantined = true
+    unreadableRecords.insert(name)
     try transactionTables.execute(
       SyncStatement.setQuarantined, .bytes(Data(record.name.digest.bytes)), .int(record.sequence), .bytes(Data(record.version.bytes)),
       .int(record.isDeleted ? 1 : 0), .bytes(Data(record.body)))
@@ -61,6 +63,12 @@ extension StoreReplica {
       SyncStatement.quarantinedAfter, .bytes(Data(name?.digest.bytes ?? [])), .int(Int64(maximumCount))
     ) { found.append(try StoredRecord($0)) }
     return found
+  }
+
+  /// Returns the names of the records that could not be opened since the last call.
+  func takeUnreadableRecords() -> Set<RecordName> {
+    defer { unreadableRecords = [] }
+    return unreadableRecords
   }
 
   /// The number of records that cannot be opened.

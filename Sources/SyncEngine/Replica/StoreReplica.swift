@@ -30,6 +30,9 @@ package final class StoreReplica: SyncStore {
   }
   var running = Running()
 
+  /// The records that could not be opened, since the last call of ``takeUnreadableRecords()``.
+  var unreadableRecords: Set<RecordName> = []
+
   /// The keys of an entity whose objects are added to the zone.
   var baselineKeys: (entity: Int, keys: [Int64])?
 

@@ -39,6 +39,8 @@ package final class SyncTables: SideTableOwner {
         "cipherdata_sync_staged",
         "(position INTEGER PRIMARY KEY NOT NULL, name BLOB NOT NULL, sequence INTEGER NOT NULL, version BLOB NOT NULL, "
           + "deleted INTEGER NOT NULL, body BLOB NOT NULL)"),
+      // The work of the past, as JSON.
+      .init("cipherdata_sync_event", "(number INTEGER PRIMARY KEY NOT NULL, event BLOB NOT NULL)"),
     ])
 
   private init() {}
@@ -100,4 +102,10 @@ enum SyncStatement {
   static let staged =
     "SELECT name, sequence, version, deleted, body FROM cipherdata_sync_staged WHERE position > ? ORDER BY position LIMIT ?"
   static let removeStaged = "DELETE FROM cipherdata_sync_staged"
+
+  static let addEvent = "INSERT INTO cipherdata_sync_event (event) VALUES (?)"
+  static let events = "SELECT event FROM cipherdata_sync_event ORDER BY number"
+  static let lastEvent = "SELECT number, event FROM cipherdata_sync_event ORDER BY number DESC LIMIT 1"
+  static let removeEvent = "DELETE FROM cipherdata_sync_event WHERE number = ?"
+  static let removeEvents = "DELETE FROM cipherdata_sync_event WHERE number <= (SELECT max(number) FROM cipherdata_sync_event) - ?"
 }

@@ -64,3 +64,24 @@ extension StoreReplica {
       unsentCount: counts.unsent, unreadableCount: counts.unreadable, report: report)
   }
 }
+
+extension StoreReplica {
+  /// Whether the store belongs to a zone. Waits for no other process.
+  package func isSynchronized() throws -> Bool { try snapshot { try replicaState() != nil } }
+
+  /// Returns the number of the last transaction of the store's history.
+  ///
+  /// - Throws: ``SyncError`` with `notSynchronized` if the store does not belong to a zone.
+  package func lastTransaction() throws -> Int64 {
+    _ = try snapshot { try knownState() }
+    return try reader.newest
+  }
+
+  /// Whether the hub has accepted the saves up to a transaction, and the objects that were there before. Waits for no other process.
+  package func isSent(through number: Int64) throws -> Bool {
+    let (state, unsent, unreadable) = try snapshot { (try knownState(), try unsentCount(), try quarantinedCount()) }
+    // A change of a record that cannot be opened waits until the record can be opened.
+    if state.baseline != nil || unsent > unreadable { return false }
+    return try state.consumedThrough >= number || reader.count(after: state.consumedThrough, through: number).saves == 0
+  }
+}

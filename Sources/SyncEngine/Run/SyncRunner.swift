@@ -1,6 +1,7 @@
 import Foundation
 import ObjectContext
 import SyncCrypto
+import Synchronization
 package import SyncCore
 package import SyncHub
 
@@ -35,6 +36,8 @@ package actor SyncRunner {
   private var isRegistered = false
   private var isRunning = false
   private var waiting: [CheckedContinuation<Void, Never>] = []
+  private var events = RoundEvents()
+  private nonisolated let receiver = Mutex<(@Sendable (SyncEvent) -> Void)?>(nil)
 
   /// Prepares to synchronize a replica of an account's zone.
   package init(
@@ -87,8 +90,10 @@ package actor SyncRunner {
       isRegistered = true
       try await process(actions, &round, progress)
       try await process(handle(pulls ? .remoteChange : .save), &round, progress)
+      endEvents(round)
       return round
     } catch {
+      endEvents(round, error, otherwise: pulls ? .import : .export)
       // A new machine continues with what is in the store.
       client = SyncClient(replica.schema.syncModel, sealing, ZoneHashing(zone: zone), limits: limits)
       throw error
@@ -111,6 +116,13 @@ package actor SyncRunner {
 
   package func zoneID() -> ZoneID { zone }
 
+  /// Ends the synchronization of the store, after the round that is running.
+  func leave() async throws {
+    await beginRound()
+    defer { endRound() }
+    try replica.end()
+  }
+
   /// Whether everything is sent and pulled, as far as the device knows.
   package func isIdle() throws -> Bool { try client.isIdle(in: replica) }
 
@@ -119,12 +131,14 @@ package actor SyncRunner {
 
   private func addBaseline(_ round: inout Round, _ progress: (@Sendable (Round) -> Void)?) async throws {
     while let count = try replica.addBaseline(maximumCount: Self.baselineBatch) {
+      if count > 0 { begin(.setup) }
       round.added += count
-      progress?(round)
+      report(round, progress)
       try Task.checkCancellation()
       // Let saves of the application run.
       await Task.yield()
     }
+    events.end(.setup, round)
   }
 
   private func handle(_ event: SyncClient.Event) throws -> [SyncClient.Action] {
@@ -142,7 +156,10 @@ package actor SyncRunner {
     var own: Set<Int64> = []
     try await withThrowingTaskGroup(of: Answer.self) { group in
       func start(_ actions: [SyncClient.Action]) {
-        for action in actions { group.addTask { (action, try await Self.answer(action, hub, zone)) } }
+        for action in actions {
+          if case .push = action { begin(.export) }
+          group.addTask { (action, try await Self.answer(action, hub, zone)) }
+        }
       }
       start(first)
       // If one fails, the group cancels the others.
@@ -154,13 +171,14 @@ package actor SyncRunner {
           own.formUnion(page.commits.lazy.filter { $0.device == device }.map(\.sequence))
         }
         round.add(event, of: action, own)
+        if round.pulled > 0 { begin(.import) }
         let actions = try handle(event)
         if event.requiresRegistration {
           try await DeviceRegistration(replica: replica, hub: hub).register(asksHub: true)
           verifier = nil
         }
         start(actions)
-        progress?(round)
+        report(round, progress)
       }
     }
   }
@@ -173,12 +191,12 @@ package actor SyncRunner {
     var isCurrent = false
     for entry in page.commits {
       if verifier == nil {
-        verifier = CommitVerifier(zone: zone, devices: try await registration.chain())
+        verifier = CommitVerifier(zone: zone, devices: try await devices(registration))
         isCurrent = true
       }
       do { try verifier?.verify(entry) } catch SyncCryptoError.unknownDevice where !isCurrent {
         // A device that was added since.
-        let renewed = CommitVerifier(zone: zone, devices: try await registration.chain())
+        let renewed = CommitVerifier(zone: zone, devices: try await devices(registration))
         try renewed.verify(entry)
         (verifier, isCurrent) = (renewed, true)
       }
@@ -186,10 +204,82 @@ package actor SyncRunner {
     self.verifier = verifier
   }
 
+  /// Returns the devices of the account, and stores their names.
+  private func devices(_ registration: DeviceRegistration) async throws -> DeviceChain {
+    let chain = try await registration.chain()
+    let keys = try replica.transaction { try replica.accountState().accountKeys }
+    let names = chain.certificates.compactMap { certificate in
+      (try? keys.name(ofSealed: certificate.name)).map { (certificate.device, $0) }
+    }
+    try replica.setDeviceNames(Dictionary(names) { _, last in last })
+    return chain
+  }
+
   private static func answer(_ action: SyncClient.Action, _ hub: any HubConnection, _ zone: ZoneID) async throws -> SyncClient.Event {
     switch action {
     case .pull(let request): .pulled(try await hub.pull(request, zone: zone))
     case .push(let commit): .pushed(commit.digest, try await hub.push(commit, zone: zone))
+    }
+  }
+}
+
+// MARK: - Events
+
+extension SyncRunner {
+  /// Sets the function that receives the events of all rounds.
+  package nonisolated func setEventReceiver(_ receiver: @escaping @Sendable (SyncEvent) -> Void) {
+    self.receiver.withLock { $0 = receiver }
+  }
+
+  /// Adds an event of work that was done apart from rounds.
+  func record(_ event: SyncEvent) throws {
+    events.add(event)
+    try reportEnded { try replica.add($0) }
+  }
+
+  /// Stores the events that have ended, and reports them.
+  func reportEnded(_ store: ([SyncEvent]) throws -> Void) rethrows {
+    let ended = events.takeEnded()
+    defer { for event in ended { send(event) } }
+    try store(ended)
+  }
+
+  private func begin(_ kind: SyncEvent.Kind) { if let event = events.begin(kind) { send(event) } }
+
+  private func report(_ round: Round, _ progress: (@Sendable (Round) -> Void)?) {
+    for event in events.update(round) { send(event) }
+    progress?(round)
+  }
+
+  private func endEvents(_ round: Round, _ error: (any Error)? = nil, otherwise kind: SyncEvent.Kind = .import) {
+    // Without this list, the event is reported nevertheless.
+    let unreadable = (try? findUnreadableRecords()) ?? []
+    let error = error.map { SyncError.converting($0, path: replica.path) }
+    for event in events.end(round, unreadable: unreadable, error: error, otherwise: kind) { send(event) }
+  }
+
+  private func send(_ event: SyncEvent) { receiver.withLock { $0 }?(event) }
+
+  /// The number of records among which those that cannot be opened are searched. Records are found by their names, which are keyed hashes.
+  private static let searchedRecords = 100_000
+
+  /// Returns the records that could not be opened, those that are known first.
+  private func findUnreadableRecords() throws -> [SyncEvent.UnreadableRecord] {
+    var names = replica.takeUnreadableRecords()
+    if names.isEmpty { return [] }
+    return try replica.transaction {
+      var found: [SyncEvent.UnreadableRecord] = []
+      var last: RecordID?
+      var searched = 0
+      while !names.isEmpty, searched < Self.searchedRecords {
+        let records = try replica.records(after: last, maximumCount: Self.baselineBatch)
+        guard let final = records.last else { break }
+        for id in records where names.remove(try sealing.name(of: id)) != nil { found.append(.init(id: id.uuid)) }
+        last = final
+        searched += records.count
+      }
+      found += names.map { _ in .init(id: nil) }
+      return Array(found.prefix(SyncEvent.maximumUnreadableCount))
     }
   }
 }

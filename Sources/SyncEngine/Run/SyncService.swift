@@ -63,7 +63,8 @@ package final class SyncService: Sendable {
   ) async throws -> SyncService {
     try await onQueue {
       let replica = try StoreReplica(store, of: coordinator)
-      var account = try replica.transaction { try replica.accountState() }
+      // Waits for no other process: this is tried again and again while another one synchronizes the store.
+      var account = try replica.snapshot { try replica.accountState() }
       let lease = try takeLease(of: store)
       if let hubPath, hubPath != account.hubPath {
         let moved = EmbeddedHub(path: hubPath, hashing: ZoneHashing.shared)
@@ -85,7 +86,7 @@ package final class SyncService: Sendable {
   }
 
   /// Runs blocking work outside of Swift's cooperative thread pool.
-  static func onQueue<Result: Sendable>(_ body: @Sendable () async throws -> Result) async throws -> Result {
+  package static func onQueue<Result: Sendable>(_ body: @Sendable () async throws -> Result) async throws -> Result {
     try await withTaskExecutorPreference(QueueExecutor(label: "CipherData.SynchronizationSetup"), operation: body)
   }
 
@@ -110,12 +111,18 @@ package final class SyncService: Sendable {
   ///
   /// What the hub has not accepted yet remains in this store only. Do not use the service afterwards.
   package func leave() async throws {
-    try await runner.withReplica { try $0.end() }
+    try await runner.leave()
     end()
   }
 
   /// Gives the right to synchronize the store to others. A round that is running completes or fails; later ones throw.
   package func end() { lease.release() }
+
+  /// Sets the function that receives the events of all rounds, on a thread of the service.
+  package func setEventReceiver(_ receiver: @escaping @Sendable (SyncEvent) -> Void) { runner.setEventReceiver(receiver) }
+
+  /// Stores and reports the event of work that was done apart from rounds, such as the setup.
+  package func record(_ event: SyncEvent) async throws { try await runner.record(event) }
 
   /// Whether everything is sent and pulled, as far as the device knows.
   package func isIdle() async throws -> Bool { try await runner.isIdle() }
@@ -126,11 +133,10 @@ extension SyncRunner {
   fileprivate func synchronizeAndReport(pulls: Bool, _ progress: (@Sendable (Round) -> Void)?) async throws -> Round {
     do {
       let round = try await synchronize(pulls: pulls, progress)
-      try recordSuccess(didSomething: round != Round())
+      try reportEnded { try recordSuccess(didSomething: round != Round(), $0) }
       return round
     } catch {
-      // An interrupted round is not an error.
-      if !(error is CancellationError), (error as? HubError)?.code != .canceled { try? recordFailure(error) }
+      reportEnded { try? recordFailure(error, $0) }
       throw error
     }
   }
@@ -138,9 +144,10 @@ extension SyncRunner {
   /// The time for which the report of a round that did nothing is not written again, in seconds.
   private static let reportInterval: TimeInterval = 60
 
-  private func recordSuccess(didSomething: Bool) throws {
+  private func recordSuccess(didSomething: Bool, _ events: [SyncEvent]) throws {
     try withReplica { replica in
       try replica.transaction {
+        try replica.add(events)
         var report = try replica.report()
         let isRecent = report.lastSuccess.map { -$0.timeIntervalSinceNow < Self.reportInterval } ?? false
         if !didSomething, isRecent, report.lastError == nil { return }
@@ -151,9 +158,14 @@ extension SyncRunner {
     }
   }
 
-  private func recordFailure(_ error: any Error) throws {
+  private func recordFailure(_ error: any Error, _ events: [SyncEvent]) throws {
     try withReplica { replica in
       try replica.transaction {
+        // The store may have left the zone meanwhile.
+        guard try replica.replicaState() != nil else { return }
+        try replica.add(events)
+        // An interrupted round is not an error.
+        if error is CancellationError || (error as? HubError)?.code == .canceled { return }
         var report = try replica.report()
         (report.lastError, report.lastErrorDate) = ("\(error)", Date())
         try replica.setReport(report)

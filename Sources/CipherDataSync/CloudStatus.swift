@@ -1,0 +1,47 @@
+public import Foundation
+import SyncEngine
+
+/// The state of a store's synchronization, as the store knows it.
+public struct CloudStatus: Sendable, Hashable {
+  /// The identifier of the store.
+  public let storeIdentifier: String
+  /// The identity of the account.
+  public let accountID: UUID
+  /// The name by which other devices show this one.
+  public let deviceName: String
+  /// The file of the hub.
+  public let hubURL: URL
+  /// The number of saves that the hub has not accepted yet.
+  public let pendingSaves: Int
+  /// The number of changes of objects in those saves.
+  public let pendingChanges: Int
+  /// The number of objects from before the synchronization that were added to the account so far; nil if all were.
+  public let addedObjects: Int?
+  /// The number of objects to send that no pending save contains: those from before the synchronization, and those that a restored hub
+  /// lacks.
+  public let unsentObjects: Int
+  /// The number of records of other devices that cannot be read. They are kept until they can be.
+  public let unreadableRecords: Int
+  /// When everything was sent and pulled last.
+  public let lastSuccess: Date?
+  /// The message of the error that prevents synchronization, and when it occurred last; nil if the last attempt succeeded.
+  public let lastError: String?
+  /// When ``lastError`` occurred last.
+  public let lastErrorDate: Date?
+  /// Whether ``PersistentCloudContainer/verifyState()`` found no difference; nil if it was never called.
+  public let isVerified: Bool?
+  /// When the state was verified.
+  public let verificationDate: Date?
+
+  /// The number of saves and objects that the hub has not accepted yet. It is not 0 while the objects from before are added.
+  public var pendingCount: Int { pendingSaves + unsentObjects + (addedObjects == nil ? 0 : 1) }
+
+  init(_ status: SyncStatus, storeIdentifier: String) {
+    self.storeIdentifier = storeIdentifier
+    (accountID, deviceName, hubURL) = (status.account, status.device, URL(fileURLWithPath: status.hubPath))
+    (pendingSaves, pendingChanges) = (status.pendingSaves, status.pendingChanges)
+    (addedObjects, unsentObjects, unreadableRecords) = (status.baselineCount, status.unsentCount, status.unreadableCount)
+    (lastSuccess, lastError, lastErrorDate) = (status.report.lastSuccess, status.report.lastError, status.report.lastErrorDate)
+    (isVerified, verificationDate) = (status.report.isVerified, status.report.verificationDate)
+  }
+}
