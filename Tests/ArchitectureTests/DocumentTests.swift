@@ -30,6 +30,40 @@ final class DocumentTests: XCTestCase {
     }
   }
 
+  func testTheFileFormatHasTheTablesOfSynchronization() throws {
+    let format = try Repository.text("Documentation/FileFormat.md")
+    let section = try XCTUnwrap(
+      format.components(separatedBy: "## Synchronization\n").dropFirst().first?.components(separatedBy: "\n## ").first)
+    let store = try Repository.text("Sources/SyncEngine/Replica/SyncTables.swift")
+    try check(section, of: store, #"init\(\s*"(cipherdata_sync_\w+)",\s*"\((.+)\)"#, count: 9)
+    let hub = try Repository.text("Sources/SyncHub/Storage/HubSchema.swift")
+    try check(section, of: hub, #"CREATE TABLE (\w+) \(([^;]+)\)"#, count: 9)
+  }
+
+  /// Asserts that a text names each table in a source, with its columns.
+  ///
+  /// - Parameter pattern: Matches a table: its name, and its columns.
+  private func check(_ text: String, of source: String, _ pattern: String, count: Int) throws {
+    let source = source.replacingOccurrences(of: #""\s*\+ ""#, with: "", options: .regularExpression)
+    let tables = try NSRegularExpression(pattern: pattern).matches(in: source, range: NSRange(source.startIndex..., in: source))
+    XCTAssertEqual(tables.count, count)
+    for match in tables {
+      let (name, definition) = try (
+        String(source[XCTUnwrap(Range(match.range(at: 1), in: source))]), String(source[XCTUnwrap(Range(match.range(at: 2), in: source))])
+      )
+      // The table begins a line, and ends before the next one that begins with a name.
+      let lines = text.components(separatedBy: "\n")
+      let start = try XCTUnwrap(lines.lastIndex { $0 == name || $0.hasPrefix("\(name) ") }, "\(name) is not described")
+      let end = lines[(start + 1)...].firstIndex { $0.first?.isLetter ?? false || $0.hasPrefix("```") } ?? lines.endIndex
+      let words = Set(lines[start..<end].joined(separator: " ").split { !$0.isLetter && $0 != "_" }.map(String.init))
+      for column in definition.components(separatedBy: ",") {
+        let column = column.split(whereSeparator: \.isWhitespace).first.map(String.init) ?? ""
+        guard column.allSatisfy({ $0.isLowercase || $0 == "_" }), !column.isEmpty else { continue }
+        XCTAssertTrue(words.contains(column), "the description of \(name) lacks \(column)")
+      }
+    }
+  }
+
   func testSecurityGuaranteesNameExistingTests() throws {
     let document = try Repository.text("Documentation/Security.md")
     let section = try XCTUnwrap(

@@ -36,11 +36,19 @@ final class DocumentationTests: XCTestCase {
       version1: ManagedObjectModelReference, version2: ManagedObjectModelReference, rows: [[String: Any]], url: URL, key: StoreKey,
       coordinator: PersistentStoreCoordinator, token: PersistentHistoryToken, document: ManagedDocument
       """
-    var program =
-      "import CipherData\nimport CipherDataDocuments\nimport Foundation\nfunc ask(_ question: String) async throws -> String { question }\n"
+    var program = """
+      import CipherData
+      import CipherDataDocuments
+      import CipherDataSync
+      import Foundation
+      func ask(_ question: String) async throws -> String { question }
+
+      """
     var engine = ""
     var count = 0
-    for module in ["StoreKeys", "ObjectModel", "ObjectQuery", "ObjectStore", "SQLCipherStore", "ObjectContext", "CipherDataDocuments"] {
+    for module in [
+      "StoreKeys", "ObjectModel", "ObjectQuery", "ObjectStore", "SQLCipherStore", "ObjectContext", "CipherDataDocuments", "CipherDataSync",
+    ] {
       let folder = Compiler.root.appendingPathComponent("Sources/\(module)")
       let walk = try XCTUnwrap(FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil))
       for case let file as URL in walk where file.pathExtension == "swift" {
