@@ -33,4 +33,39 @@ final class RowKeySetTests: XCTestCase {
     XCTAssertEqual(next, 200_001)
     XCTAssertLessThanOrEqual(longest, 1 << 16)
   }
+
+  func testRangesContainAllKeysAndALimitedNumberOfThem() {
+    var generator = SystemRandomNumberGenerator()
+    for size in [1, 7, 1_000, 100_000] {
+      var (keys, expected) = (RowKeySet(), Set<Int64>())
+      for _ in 0..<(size == 1 ? 300 : 5_000) {
+        let key = Int64.random(in: 1...150_000, using: &generator)
+        keys.insert(key)
+        expected.insert(key)
+      }
+      var (last, found, ranges): (Int64, Int, Int) = (0, 0, 0)
+      keys.forEachRange(of: size) { range in
+        XCTAssertGreaterThan(range.lowerBound, last)
+        last = range.upperBound
+        let count = expected.count { range.contains($0) }
+        XCTAssertLessThanOrEqual(count, size)
+        found += count
+        ranges += 1
+      }
+      XCTAssertEqual(found, expected.count)
+      XCTAssertEqual(ranges, (expected.count + size - 1) / size)
+    }
+    RowKeySet().forEachRange(of: 5) { _ in XCTFail("no keys") }
+  }
+
+  func testKeysTakeAFractionOfAByteIfManyAreNeighbors() {
+    var (dense, half, few) = (RowKeySet(), RowKeySet(), RowKeySet())
+    for key: Int64 in 1...1_000_000 { dense.insert(key) }
+    for key: Int64 in 1...1_000_000 { half.insert(key * 2) }
+    for key: Int64 in 1...10_000 { few.insert(key * 100) }
+    XCTAssertLessThan(dense.byteCount, 140_000)
+    XCTAssertLessThan(half.byteCount, 280_000)
+    XCTAssertLessThan(few.byteCount, 45_000)
+    for key: Int64 in 1...10_000 { XCTAssertTrue(few.contains(key * 100) && !few.contains(key * 100 + 1)) }
+  }
 }

@@ -1,9 +1,10 @@
 import Foundation
 import ObjectStore
-import SQLCipherStore
 import StoreKeys
 import XCTest
 import _StoreSpecification
+
+@testable import SQLCipherStore
 
 /// An encrypted store with a raw key.
 struct SQLCipherStoreUnderTest: StoreUnderTest {
@@ -28,5 +29,11 @@ final class SQLCipherStoreSpecificationTests: XCTestCase {
 
   func testTheEncryptedStoreMeetsTheSpecificationWithForeignKeysChecked() {
     verify(SQLCipherStoreUnderTest(enforcesForeignKeys: true), meets: StoreSpecification.storeSuites)
+  }
+
+  func testTheEncryptedStoreMeetsTheSpecificationIfBatchRequestsAreDividedIntoChunks() {
+    for store in [SQLCipherStoreUnderTest(), SQLCipherStoreUnderTest(enforcesForeignKeys: true)] {
+      BatchTransaction.$chunkSize.withValue(1) { verify(store, meets: StoreSpecification.storeSuites) }
+    }
   }
 }

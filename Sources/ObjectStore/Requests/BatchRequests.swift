@@ -69,6 +69,11 @@ public enum BatchResultType: Sendable, Hashable {
 /// All values are computed from the rows as they were before the request, then converted and validated as in a save. The versions of the
 /// rows are incremented, so that contexts with older values detect a conflict and do not overwrite the new ones. The request reads saved
 /// rows only; unsaved changes are unaffected.
+///
+/// The encrypted store needs about the same memory for ten million rows as for one million: beyond a million rows it keeps about one bit for
+/// each of many neighboring keys, at most two bytes for any other. Only if values are computed from properties of other objects that
+/// the same request sets, it keeps the new values of all rows. A request for more than a million rows in a transaction of several requests
+/// cannot fail on its own: its error rolls back the whole transaction.
 public struct BatchUpdateRequest: Sendable {
   /// The name of the entity.
   public var entityName: String

@@ -3,83 +3,83 @@ import ObjectQuery
 import ObjectStore
 import SQLCipherConnection
 
-// The keys of the rows of a request are kept in temporary tables, which SQLite keeps in memory. If a request selects many rows and each of
-// them can be processed on its own, they are processed in chunks, in the order of their keys.
+// The rows of a request are in temporary tables, which SQLite keeps in memory. If a request selects more rows than a chunk, their keys are
+// kept in compact sets (`ChosenRows.swift`), and the temporary tables contain one chunk of rows after the other.
 
 extension BatchTransaction {
   /// The maximum number of rows of a chunk: about 10 MB of keys.
   @TaskLocal static var chunkSize = 1_000_000
 
-  /// The rows to select.
-  enum Chunk {
-    case all
-    /// One row more than a chunk holds, if there are so many.
-    case first
-    /// The next rows after a key.
-    case after(Int64)
-
-    /// The text to append to a selection of all rows.
-    var limit: String {
-      if case .first = self { EntityTable.limit(BatchTransaction.chunkSize + 1).text } else { "" }
-    }
-  }
-
-  /// Returns the selection of the rows of a table that meet the condition of a fetch: key, entity, and values.
+  /// Returns the selection of the rows of a table: key, entity, and values.
   ///
   /// - Parameters:
-  ///   - last: The key after which the rows of a chunk begin, or `nil` for all rows.
+  ///   - range: The range of the keys of a chunk. The rows of the chunk are those in the set with the table's number. If the range is `nil`,
+  ///     the rows are those that meet the condition of the fetch.
   ///   - values: Returns the values to select.
   func selection(
-    of fetch: ResolvedFetch, from table: EntityTable, after last: Int64? = nil,
+    of fetch: ResolvedFetch, from table: EntityTable, in range: ClosedRange<Int64>? = nil,
     _ values: (QueryGenerator, QueryScope) throws -> [SQLFragment] = { _, _ in [] }
   ) throws -> SQLFragment {
     // Bind each list as one placeholder. The statement is not reused, so its shape does not matter.
     let onePerList = QueryGenerator.Constants.placeholders(listCapacities: Array(repeating: -1, count: fetch.constants.count))
-    let direct = try selection(of: fetch, from: table, after: last, values, onePerList)
+    let direct = try selection(of: fetch, from: table, in: range, values, onePerList)
     if direct.binders.count <= SelectGenerator.maximumBinderCount { return direct }
-    return try selection(of: fetch, from: table, after: last, values, .packed)
+    return try selection(of: fetch, from: table, in: range, values, .packed)
   }
 
   private func selection(
-    of fetch: ResolvedFetch, from table: EntityTable, after last: Int64?,
+    of fetch: ResolvedFetch, from table: EntityTable, in range: ClosedRange<Int64>?,
     _ values: (QueryGenerator, QueryScope) throws -> [SQLFragment], _ constants: QueryGenerator.Constants
   ) throws -> SQLFragment {
     let generator = QueryGenerator(schema: schema, constants: constants)
     let scope = QueryScope(
       table: table, alias: generator.makeAlias("t"), of: fetch.entity.number,
-      required: QueryGenerator.requiredSteps(of: fetch.predicate, scope: 0))
+      required: range == nil ? QueryGenerator.requiredSteps(of: fetch.predicate, scope: 0) : [])
     // Generating the condition and the values adds joins to the scope.
-    var condition = try generator.condition(of: fetch, scope)
+    let condition: SQLFragment? =
+      if let range {
+        SQLFragment(EntityTable.isKey(scope.key, in: range, of: .chosen(table.index)))
+      } else {
+        try generator.condition(of: fetch, scope)
+      }
     let selected = [SQLFragment(table.reference(alias: scope.alias))] + (try values(generator, scope))
-    if let last { condition = table.following(last, scope.key, condition) }
     var statement = scope.query(
-      SQLFragment.joined(selected, by: ", "), hint: last == nil ? "" : EntityTable.scanHint, where: condition)
-    if last != nil { statement.append(EntityTable.limit(Self.chunkSize, by: scope.key)) }
+      SQLFragment.joined(selected, by: ", "), hint: range == nil ? "" : EntityTable.scanHint, where: condition)
     if case .packed = constants { statement.binders.insert(.packedConstants, at: 0) }
     return statement
   }
 
-  /// Calls a closure for the rows in a batch table: once, or if a request selects too many rows, for each chunk of them.
+  /// Inserts rows into an empty batch table if they are not more than a chunk.
+  ///
+  /// - Parameter insert: Inserts the rows, given the text to append to their selection, and returns their number.
+  /// - Returns: The number of rows, or `nil` if they are more. The table is empty then.
+  func insertChunk(into table: BatchTable, _ insert: (_ limit: String) throws -> Int) throws -> Int? {
+    let count = try insert(EntityTable.limit(Self.chunkSize + 1))
+    if count <= Self.chunkSize { return count }
+    try empty(table)
+    return nil
+  }
+
+  /// Returns the set of the keys that a statement selects.
+  func keys(_ statement: Statement) throws -> RowKeySet {
+    var keys = RowKeySet()
+    defer { statement.reset() }
+    while try statement.step() { keys.insert(statement.int64(0)) }
+    return keys
+  }
+
+  /// Calls a closure for each chunk of a set, whose keys are in a batch table.
   ///
   /// - Parameters:
-  ///   - isDivisible: Returns whether the request can be divided.
-  ///   - select: Selects rows into the empty table and returns their number.
-  ///   - body: Processes the rows, given their number.
+  ///   - number: The number of the set.
+  ///   - source: The table of the rows.
+  ///   - table: The batch table, which is empty before and after each call.
   func forEachChunk(
-    in table: BatchTable, isDivisible: () -> Bool, select: (Chunk) throws -> Int, _ body: (_ count: Int) throws -> Void
+    of number: Int, from source: EntityTable, in table: BatchTable, _ chosen: ChosenRows, _ body: () throws -> Void
   ) throws {
-    let first = try select(.first)
-    if first == 0 { return }
-    if first <= Self.chunkSize { return try body(first) }
-    try empty(table)
-    guard isDivisible() else { return try body(try select(.all)) }
-    var last: Int64 = 0
-    while true {
-      let count = try select(.after(last))
-      if count == 0 { return }
-      last = try number(table.greatestKey) ?? .max
-      try body(count)
-      if count < Self.chunkSize { return }
+    try chosen[number].forEachRange(of: Self.chunkSize) { range in
+      try run(source.insertingKeys(in: table, from: .chosen(number)), range.lowerBound, range.upperBound)
+      try body()
       try empty(table)
     }
   }

@@ -4,13 +4,15 @@ import ObjectStore
 import SQLCipherConnection
 
 /// Performs a batch deletion and its delete rules with set-based statements in one transaction. A temporary table for each entity table
-/// contains the keys of the rows to delete.
+/// contains the keys of the rows to delete, or if there are many, those of a chunk of them.
 struct BatchDeleter {
   private let batch: BatchTransaction
   private let space: ObjectIDSpace
   private var schema: StoreSchema { batch.schema }
+  /// The tables that can have rows to delete.
   private var toDelete: Set<Int> = []
-  private var released: Set<Int> = []
+  /// The sets of the rows to delete, by table, if they are more than a chunk.
+  private var chosen: ChosenRows?
 
   init(_ batch: BatchTransaction, space: ObjectIDSpace) {
     self.batch = batch
@@ -20,47 +22,23 @@ struct BatchDeleter {
   mutating func run(_ request: BatchDeleteRequest) throws -> BatchChanges {
     let start = try request.fetch.map { [try schema.table(of: entity(of: $0).number).index] } ?? tables(of: request.objectIDs)
     try prepareTables(from: start)
-    var (updatedCount, deletedCount) = (0, 0)
-    if let fetch = request.fetch {
-      let selection = try selection(fetch)
-      if fetch.fetchLimit > 0 || fetch.fetchOffset > 0 {
-        let count = try fill(selection, .all)
-        if count > 0 { (updatedCount, deletedCount) = try delete(count, from: start) }
-      } else {
-        let (tables, schema) = (toDelete, schema)
-        try batch.forEachChunk(
-          in: .toDelete(start[0]), isDivisible: { Self.isDivisible(selection, tables, schema) }, select: { try fill(selection, $0) }
-        ) {
-          let counts = try delete($0, from: start)
-          (updatedCount, deletedCount) = (updatedCount + counts.updated, deletedCount + counts.deleted)
+    var counts = (updated: 0, deleted: 0)
+    let rows = ChosenRows()
+    try ChosenRows.$current.withValue(rows) {
+      if let fetch = request.fetch {
+        let selection = try selection(fetch)
+        if let count = try batch.insertChunk(into: .toDelete(start[0]), { try fill(selection, $0) }) {
+          if count > 0 { counts = try delete(count, from: start, rows) }
+        } else {
+          rows[start[0]] = try batch.keys(statement(selection, head: "", limit: ""))
+          counts = try deleteMany(from: start, rows)
         }
+      } else {
+        let count = try fill(request.objectIDs)
+        if count > 0 { counts = try delete(count, from: start, rows) }
       }
-    } else {
-      let count = try fill(request.objectIDs)
-      if count > 0 { (updatedCount, deletedCount) = try delete(count, from: start) }
     }
-    return BatchChanges(counting: 0, updated: updatedCount, deleted: deletedCount)
-  }
-
-  /// Returns whether the rows can be deleted in several chunks: whether a row can be deleted, and what is changed with it, does not depend
-  /// on which other rows are deleted.
-  private static func isDivisible(_ selection: Selection, _ toDelete: Set<Int>, _ schema: StoreSchema) -> Bool {
-    guard SQLFragment(selection.plan.sql).isOfOneTable else { return false }
-    var sources: Set<Int> = []
-    for relationship in schema.model.relationships where relationship.deleteEffect == .forbidsDeletion && !relationship.isTransient {
-      if let source = schema.tableIfStored(relationship.sourceEntity), toDelete.contains(source.index) { return false }
-    }
-    for release in schema.model.nullifiedRelationships {
-      guard case .column(let index, _) = schema.relationships[release.relationship.id],
-        let target = schema.tableIfStored(release.relationship.destinationEntity), toDelete.contains(target.index)
-      else { continue }
-      // No reference remains after a cascade.
-      if release.isMutual, release.leading.deleteEffect == .deletesMembers { continue }
-      // A row that is changed must not be deleted by a later chunk, or be changed again.
-      guard release.relationship.isOptional, release.isMutual, !toDelete.contains(index), sources.insert(index).inserted
-      else { return false }
-    }
-    return true
+    return BatchChanges(counting: 0, updated: counts.updated, deleted: counts.deleted)
   }
 
   /// Deletes the rows in the batch tables, and empties these.
@@ -68,16 +46,53 @@ struct BatchDeleter {
   /// - Parameters:
   ///   - count: The number of the rows, without those that cascades add.
   ///   - start: The tables at which cascades start.
-  private mutating func delete(_ count: Int, from start: [Int]) throws -> (updated: Int, deleted: Int) {
+  private mutating func delete(_ count: Int, from start: [Int], _ rows: ChosenRows) throws -> (updated: Int, deleted: Int) {
     let deletedCount = count + (try cascade(from: start))
-    try checkDenyRules()
-    batch.transaction.changes?.expect(deletedCount)
-    let updatedCount = try releaseReferences()
-    try reportDeletions()
-    try deleteRows()
+    if deletedCount > BatchTransaction.chunkSize {
+      for index in toDelete.sorted() {
+        rows[index] = try batch.keys(batch.statement(BatchTable.toDelete(index).allKeys, []))
+        try batch.empty(.toDelete(index))
+      }
+      return try deleteChosen(deletedCount, rows)
+    }
+    let updatedCount = try delete(deletedCount)
     for index in toDelete { try batch.empty(.toDelete(index)) }
-    for index in released { try batch.empty(.released(index)) }
     return (updatedCount, deletedCount)
+  }
+
+  /// Deletes the chosen rows of the first table, and those to which cascades lead.
+  private mutating func deleteMany(from start: [Int], _ rows: ChosenRows) throws -> (updated: Int, deleted: Int) {
+    try cascade(from: start, rows)
+    return try deleteChosen(toDelete.reduce(0) { $0 + rows[$1].count }, rows)
+  }
+
+  private mutating func deleteChosen(_ count: Int, _ rows: ChosenRows) throws -> (updated: Int, deleted: Int) {
+    try batch.transaction.giveUpSavepoint()
+    chosen = rows
+    return (try delete(count), count)
+  }
+
+  /// Deletes the rows whose keys are known.
+  ///
+  /// - Returns: The number of other rows that were changed.
+  private func delete(_ count: Int) throws -> Int {
+    try checkDenyRules()
+    batch.transaction.changes?.expect(count)
+    let updatedCount = try releaseReferences()
+    try reportRemovedLinks()
+    for index in toDelete.sorted() {
+      try forEachChunk(of: index) {
+        try batch.reportDeletions(from: schema.tables[index], in: .toDelete(index))
+        try deleteRows(of: schema.tables[index])
+      }
+    }
+    return updatedCount
+  }
+
+  /// Calls a closure for each chunk of the rows of a table to delete, whose keys are in its batch table.
+  private func forEachChunk(of index: Int, _ body: () throws -> Void) throws {
+    guard let chosen else { return try body() }
+    try batch.forEachChunk(of: index, from: schema.tables[index], in: .toDelete(index), chosen, body)
   }
 
   // MARK: Selection
@@ -112,11 +127,16 @@ struct BatchDeleter {
     let fetch: ResolvedFetch
     let plan: SelectPlan
     let withEntities: Bool
+    /// Whether the fetch has a limit or an offset.
+    let isLimited: Bool
   }
 
   private func selection(_ specification: FetchSpecification) throws -> Selection {
     var specification = specification
     specification.resultType = .objectIDs
+    // An order matters only for a limit. Sorting would keep all rows in memory.
+    let isLimited = specification.fetchLimit > 0 || specification.fetchOffset > 0
+    if !isLimited { specification.sortDescriptors = [] }
     let fetch = try FetchResolver(model: schema.model).resolve(specification)
     let plan = try batch.engine.plan(fetch, specification, FetchShape(fetch, specification: specification))
     guard case .identifiers(let numbering) = plan.output else {
@@ -124,19 +144,21 @@ struct BatchDeleter {
     }
     var withEntities = false
     if case .stored = numbering { withEntities = true }
-    return Selection(specification: specification, fetch: fetch, plan: plan, withEntities: withEntities)
+    return Selection(specification: specification, fetch: fetch, plan: plan, withEntities: withEntities, isLimited: isLimited)
   }
 
-  private func fill(_ selection: Selection, _ chunk: BatchTransaction.Chunk) throws -> Int {
-    let target = BatchTable.toDelete(selection.plan.table.index)
-    var (query, withEntities) = (SQLFragment(selection.plan.sql, binders: selection.plan.binders), selection.withEntities)
-    if case .after(let last) = chunk {
-      (query, withEntities) = (try batch.selection(of: selection.fetch, from: selection.plan.table, after: last), true)
-    }
-    let statement = try batch.connection.statement(sql: target.inserting(query.text, withEntities: withEntities) + chunk.limit)
-    try batch.engine.bind(query.binders, selection.fetch, selection.specification, space, to: statement)
+  /// Returns a statement that selects the rows, ready to run.
+  private func statement(_ selection: Selection, head: String, limit: String) throws -> Statement {
+    let text = selection.isLimited && !limit.isEmpty ? "SELECT * FROM (\(selection.plan.sql))" : selection.plan.sql
+    let statement = try batch.connection.statement(sql: head + text + limit)
+    try batch.engine.bind(selection.plan.binders, selection.fetch, selection.specification, space, to: statement)
     batch.engine.trace.record(statement)
-    try statement.run()
+    return statement
+  }
+
+  private func fill(_ selection: Selection, _ limit: String) throws -> Int {
+    let target = BatchTable.toDelete(selection.plan.table.index)
+    try statement(selection, head: target.inserting("", withEntities: selection.withEntities), limit: limit).run()
     return batch.connection.changes
   }
 
@@ -160,7 +182,7 @@ struct BatchDeleter {
 
   // MARK: Delete rules
 
-  /// A relationship with the delete rule cascade. The statement adds its destinations; its placeholders are their generation and that of
+  /// A relationship with the delete rule cascade. The statement selects its destinations; its placeholders are their generation and that of
   /// their sources.
   private struct Cascade {
     let destination: Int
@@ -173,12 +195,12 @@ struct BatchDeleter {
         schema.tableIfStored(relationship.sourceEntity)?.index == source,
         let table = schema.tableIfStored(relationship.destinationEntity)
       else { return nil }
-      let (sources, found) = (BatchTable.toDelete(source), BatchTable.toDelete(table.index))
+      let sources = BatchTable.toDelete(source)
       let sql: String
       switch schema.relationships[relationship.id] {
-      case .column(let index, let column): sql = table.cascade(into: found, through: column, of: schema.tables[index], sources)
-      case .inverse(let side): sql = table.cascade(into: found, throughInverse: side.column, sources)
-      case .join(let side): sql = side.cascade(into: found, of: table, sources)
+      case .column(let index, let column): sql = table.cascade(through: column, of: schema.tables[index], sources)
+      case .inverse(let side): sql = table.cascade(throughInverse: side.column, sources)
+      case .join(let side): sql = side.cascade(of: table, sources)
       case .none: return nil
       }
       return Cascade(destination: table.index, sql: sql)
@@ -197,7 +219,8 @@ struct BatchDeleter {
       var next: Set<Int> = []
       for table in frontier.sorted() {
         for cascade in cascades[table] ?? [] {
-          let count = try batch.run(cascade.sql, generation + 1, generation)
+          let count = try batch.run(
+            BatchTable.toDelete(cascade.destination).inserting(cascade: cascade.sql), generation + 1, generation)
           if count > 0 { next.insert(cascade.destination) }
           total += count
         }
@@ -208,8 +231,42 @@ struct BatchDeleter {
     return total
   }
 
+  /// Follows cascades from the chosen rows of the start tables until there are no new ones.
+  private func cascade(from start: [Int], _ rows: ChosenRows) throws {
+    let cascades = Dictionary(uniqueKeysWithValues: toDelete.map { ($0, self.cascades(from: $0)) })
+    var frontier = Dictionary(uniqueKeysWithValues: start.map { ($0, rows[$0]) })
+    while !frontier.isEmpty {
+      var next: [Int: RowKeySet] = [:]
+      for (index, keys) in frontier.sorted(by: { $0.key < $1.key }) {
+        guard let cascades = cascades[index], !cascades.isEmpty else { continue }
+        // The frontier has a set of its own, since the other one grows.
+        let number = schema.tables.count
+        rows[number] = keys
+        try batch.forEachChunk(of: number, from: schema.tables[index], in: .toDelete(index), rows) {
+          for cascade in cascades {
+            var (known, new) = (rows[cascade.destination], next.removeValue(forKey: cascade.destination) ?? RowKeySet())
+            rows[cascade.destination] = RowKeySet()
+            let statement = try batch.statement(cascade.sql, [.int(0), .int(0)])
+            defer { statement.reset() }
+            while try statement.step() {
+              let key = statement.int64(0)
+              if known.insert(key) { new.insert(key) }
+            }
+            rows[cascade.destination] = known
+            if !new.isEmpty { next[cascade.destination] = new }
+          }
+        }
+        rows[number] = RowKeySet()
+      }
+      frontier = next
+    }
+  }
+
   /// Returns the rows of a table to delete, or `nil` if none can be.
-  private func batchTable(_ table: Int) -> BatchTable? { toDelete.contains(table) ? .toDelete(table) : nil }
+  private func rowsToDelete(_ table: Int) -> BatchRows? {
+    if !toDelete.contains(table) { return nil }
+    return chosen == nil ? .table(.toDelete(table)) : .chosen(table)
+  }
 
   private func checkDenyRules() throws {
     for relationship in schema.model.relationships where relationship.deleteEffect == .forbidsDeletion && !relationship.isTransient {
@@ -218,35 +275,32 @@ struct BatchDeleter {
       else { continue }
       let condition: String
       switch schema.relationships[relationship.id] {
-      case .column(_, let column): condition = other.isReferred(by: column, besides: batchTable(other.index))
-      case .inverse(let side): condition = other.refers(by: side.column, to: table, besides: batchTable(other.index))
-      case .join(let side): condition = side.linkExists(of: table, besides: batchTable(other.index))
+      case .column(_, let column): condition = other.isReferred(by: column, besides: rowsToDelete(other.index))
+      case .inverse(let side): condition = other.refers(by: side.column, to: table, besides: rowsToDelete(other.index))
+      case .join(let side): condition = side.linkExists(of: table, besides: rowsToDelete(other.index))
       case .none: continue
       }
-      let denying = try batch.references(table.denying(in: .toDelete(table.index), where: condition))
-      if !denying.isEmpty {
-        throw BatchError(denied: relationship, schema.model, denying.map { space.objectID(of: $0) })
+      var denying: [ObjectReference] = []
+      try forEachChunk(of: table.index) {
+        if denying.count >= EntityTable.maximumNamedCount { return }
+        denying += try batch.references(table.denying(in: .toDelete(table.index), where: condition))
       }
+      if !denying.isEmpty { throw BatchError(denied: relationship, schema.model, denying.map { space.objectID(of: $0) }) }
     }
   }
 
   /// Sets references from remaining rows to deleted rows to NULL, and increments the version of each of these rows by one.
   ///
   /// - Returns: The number of rows that were changed.
-  private mutating func releaseReferences() throws -> Int {
-    var references = ReleasedReferences(batch)
-    let releases = schema.model.nullifiedRelationships
-    var counts: [Int: Int] = [:]
-    for release in releases where batch.transaction.changes != nil {
-      if case .column(let index, _) = schema.relationships[release.relationship.id] { counts[index, default: 0] += 1 }
-    }
-    for release in releases {
+  private func releaseReferences() throws -> Int {
+    var cleared: [ClearedReferences] = []
+    for release in schema.model.nullifiedRelationships {
       let relationship = release.relationship
       guard case .column(let index, let column) = schema.relationships[relationship.id],
-        let target = schema.tableIfStored(relationship.destinationEntity), toDelete.contains(target.index)
+        let target = schema.tableIfStored(relationship.destinationEntity), let deleted = rowsToDelete(target.index)
       else { continue }
       let table = schema.tables[index]
-      var condition = table.refers(by: column, to: .toDelete(target.index), besides: batchTable(index))
+      var condition = table.refers(by: column, to: deleted, besides: rowsToDelete(index))
       if !release.isMutual {
         guard let link = link(by: release.leading, to: table, column) else { continue }
         condition += " AND \(link)"
@@ -258,21 +312,39 @@ struct BatchDeleter {
         }
         continue
       }
-      if released.insert(index).inserted { try batch.prepare(.released(index)) }
-      let count = try batch.run(table.insertingKeys(in: .released(index), where: condition))
-      // Rows already in the table are not counted, but have this reference too.
-      if count == 0, try batch.number(table.hasRow(where: condition)) == nil { continue }
       var order: String?
       if let inverse = schema.model.inverse(of: relationship), case .inverse(let side) = schema.relationships[inverse.id] {
         order = side.order
       }
-      try references.add(column, of: table, where: condition, isOnly: counts[index] == 1)
-      try batch.run(table.releasing(column, order: order, where: condition))
+      cleared.add(column, of: table, order: order, where: condition)
     }
-    try references.report()
-    return try released.sorted().reduce(0) { count, index in
-      count + (try batch.run(schema.tables[index].bumping(in: .released(index))))
+    return try cleared.reduce(0) { $0 + (try clear($1)) }
+  }
+
+  /// - Returns: The number of rows that were changed.
+  private func clear(_ cleared: ClearedReferences) throws -> Int {
+    let (table, released) = (cleared.table, BatchTable.released(cleared.table.index))
+    func apply(_ condition: (String) -> String) throws {
+      for (column, order, own) in cleared.columns { try batch.run(table.releasing(column, order: order, where: condition(own))) }
+      try batch.run(table.bumping(in: released))
     }
+    try batch.prepare(released)
+    if let count = try batch.insertChunk(
+      into: released, { try batch.run(table.insertingKeys(in: released, where: cleared.condition) + $0) })
+    {
+      if count == 0 { return 0 }
+      try batch.report(cleared)
+      try apply { $0 }
+      try batch.empty(released)
+      return count
+    }
+    try batch.transaction.giveUpSavepoint()
+    try batch.report(cleared)
+    let (number, rows) = (schema.tables.count, ChosenRows.current ?? ChosenRows())
+    rows[number] = try batch.keys(batch.statement(table.keys(where: cleared.condition), []))
+    try batch.forEachChunk(of: number, from: table, in: released, rows) { try apply { "\(table.isIn(released)) AND \($0)" } }
+    defer { rows[number] = RowKeySet() }
+    return rows[number].count
   }
 
   /// Returns the condition that the destination of a row's column refers back to the row by a relationship, or `nil` if the store does not
@@ -288,33 +360,30 @@ struct BatchDeleter {
 
   // MARK: Deleting
 
-  private func reportDeletions() throws {
+  private func reportRemovedLinks() throws {
     guard batch.transaction.changes != nil else { return }
     for relationship in schema.model.relationships {
       guard !schema.model.leading(relationship).isReversed,
         case .join(let side) = schema.relationships[relationship.id]
       else { continue }
       let (near, far) = (schema.tableIfStored(side.nearEntityNumber)?.index, schema.tableIfStored(side.farEntityNumber)?.index)
-      try batch.reportRemovedLinks(side, of: relationship, near: near.flatMap(batchTable), far: far.flatMap(batchTable))
+      try batch.reportRemovedLinks(side, of: relationship, near: near.flatMap(rowsToDelete), far: far.flatMap(rowsToDelete))
     }
-    for index in toDelete.sorted() { try batch.reportDeletions(from: schema.tables[index], in: .toDelete(index)) }
   }
 
-  private func deleteRows() throws {
+  /// Deletes the rows of a table whose keys are in its batch table, and their links.
+  private func deleteRows(of table: EntityTable) throws {
     struct Side: Hashable {
       let relationship: Int
       let isReversed: Bool
     }
     var done: Set<Side> = []
-    for index in toDelete.sorted() {
-      let table = schema.tables[index]
-      for entity in table.root.subtree {
-        for side in schema.joinSides[entity]
-        where done.insert(Side(relationship: side.relationshipID, isReversed: side.isReversed)).inserted {
-          try batch.run(side.deletion(in: .toDelete(index)))
-        }
+    for entity in table.root.subtree {
+      for side in schema.joinSides[entity]
+      where done.insert(Side(relationship: side.relationshipID, isReversed: side.isReversed)).inserted {
+        try batch.run(side.deletion(in: .toDelete(table.index)))
       }
-      try batch.run(table.deletion(in: .toDelete(index)))
     }
+    try batch.run(table.deletion(in: .toDelete(table.index)))
   }
 }

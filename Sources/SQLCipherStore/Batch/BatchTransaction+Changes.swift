@@ -120,8 +120,8 @@ extension BatchTransaction {
   ///
   /// - Parameters:
   ///   - side: The side of the relationship that comes first in the model.
-  ///   - near: The batch table of the deleted near objects, or `nil` if none is deleted. `far`: That of the far objects.
-  func reportRemovedLinks(_ side: JoinSide, of relationship: CompiledRelationship, near: BatchTable?, far: BatchTable?) throws {
+  ///   - near: The deleted near objects, or `nil` if none is deleted. `far`: The far objects.
+  func reportRemovedLinks(_ side: JoinSide, of relationship: CompiledRelationship, near: BatchRows?, far: BatchRows?) throws {
     guard let changes = transaction.changes, changes.needsLinks(of: relationship),
       let sql = side.links(withNearIn: near, orFarIn: far)
     else { return }
@@ -149,13 +149,51 @@ extension BatchTransaction {
   /// The maximum number of members that one change lists.
   private static var maximumMemberCount: Int { 1_000 }
 
+  // MARK: Cleared references
+
+  /// Reports the rows of which a request is about to clear references, with one change for each row.
+  func report(_ cleared: ClearedReferences) throws {
+    let table = cleared.table
+    guard let changes = transaction.changes, table.root.subtree.contains(where: changes.needs.includes) else { return }
+    // Without a second column, all rows have the same cleared reference.
+    let flags = cleared.columns.count > 1 ? cleared.columns.map { "(\($0.condition))" } : []
+    let all = SlotMask(slots: cleared.columns.map(\.column.slot.index))
+    func slots(_ statement: Statement, _ position: Int32) -> SlotMask {
+      guard !flags.isEmpty else { return all }
+      var (slots, position) = (SlotMask(), position)
+      for (column, _, _) in cleared.columns {
+        if statement.int64(position) != 0 { slots.insert(column.slot.index) }
+        position += 1
+      }
+      return slots
+    }
+    guard table.root.subtree.contains(where: { changes.needs[$0].includesOldRow || changes.needs[$0].includesNewRow }) else {
+      let statement = try statement(table.references(flags, where: cleared.condition), [])
+      defer { statement.reset() }
+      while try statement.step() {
+        let reference = try schema.reference(key: statement.int64(0), entity: statement.int(1))
+        try changes.update(reference, slots(statement, 2), old: nil, new: nil)
+      }
+      return
+    }
+    try forEachRow(table.rows(flags, where: cleared.condition), of: table) { reference, old, statement in
+      let slots = slots(statement, table.readColumnCount)
+      let new = old.map { row in
+        row.edited(
+          Dictionary(uniqueKeysWithValues: slots.slots(below: row.slotCount).map { ($0, Slot.null) }),
+          of: schema.model.entities[reference.entity], version: row.version + 1)
+      }
+      try changes.update(reference, slots, old: old, new: new)
+    }
+  }
+
   // MARK: Rows
 
   private static var rowsPerWriter: Int { 64 }
 
   /// Calls a closure with each row of a statement. A row that cannot be read, because it refers to an invalid object, is nil: it can still
   /// be changed or deleted.
-  fileprivate func forEachRow(
+  private func forEachRow(
     _ sql: String, of table: EntityTable, _ body: (ObjectReference, RowImage?, Statement) throws -> Void
   ) throws {
     let statement = try statement(sql, [])
@@ -176,51 +214,22 @@ extension BatchTransaction {
   }
 }
 
-/// Reports the references that a batch request clears, with one change for each row.
-struct ReleasedReferences {
-  private let batch: BatchTransaction
-  private var rows: [ObjectReference: (slots: SlotMask, old: RowImage?)] = [:]
+/// The references that a batch request clears in the rows of one table, with the condition of the rows for each column.
+struct ClearedReferences {
+  let table: EntityTable
+  var columns: [(column: TableColumn, order: String?, condition: String)] = []
 
-  init(_ batch: BatchTransaction) { self.batch = batch }
+  /// The condition of all rows.
+  var condition: String { columns.count == 1 ? columns[0].condition : BalancedCondition.any(columns.map { "(\($0.condition))" }) }
+}
 
-  /// Adds references before they are cleared.
+extension [ClearedReferences] {
+  /// Adds a column of a table.
   ///
-  /// - Parameters:
-  ///   - condition: The condition of the rows.
-  ///   - isOnly: Whether the request clears no other column of the table. The changes are then reported at once and not kept.
-  mutating func add(_ column: TableColumn, of table: EntityTable, where condition: String, isOnly: Bool) throws {
-    guard let changes = batch.transaction.changes, table.root.subtree.contains(where: changes.needs.includes) else { return }
-    var slots = SlotMask()
-    slots.insert(column.slot.index)
-    guard table.root.subtree.contains(where: { changes.needs[$0].includesOldRow || changes.needs[$0].includesNewRow }) else {
-      try batch.forEachReference(table.references(where: condition, isNaming: false)) { try add($0, slots, nil, isOnly, changes) }
-      return
-    }
-    try batch.forEachRow(table.rows(where: condition), of: table) { reference, row, _ in try add(reference, slots, row, isOnly, changes) }
-  }
-
-  private mutating func add(
-    _ reference: ObjectReference, _ slots: SlotMask, _ row: RowImage?, _ isOnly: Bool, _ changes: ChangeStream
-  ) throws {
-    if isOnly { return try report(reference, slots, row, changes) }
-    rows[reference, default: (SlotMask(), row)].slots.formUnion(slots)
-  }
-
-  /// Reports the references that were kept.
-  mutating func report() throws {
-    guard let changes = batch.transaction.changes else { return }
-    for (reference, row) in rows.sorted(by: { ($0.key.entity, $0.key.key) < ($1.key.entity, $1.key.key) }) {
-      try report(reference, row.slots, row.old, changes)
-    }
-    rows = [:]
-  }
-
-  private func report(_ reference: ObjectReference, _ slots: SlotMask, _ old: RowImage?, _ changes: ChangeStream) throws {
-    let new = old.map { row in
-      row.edited(
-        Dictionary(uniqueKeysWithValues: slots.slots(below: row.slotCount).map { ($0, Slot.null) }),
-        of: batch.schema.model.entities[reference.entity], version: row.version + 1)
-    }
-    try changes.update(reference, slots, old: old, new: new)
+  /// - Parameter order: The column of the row's position among the members of the object that it refers to.
+  mutating func add(_ column: TableColumn, of table: EntityTable, order: String? = nil, where condition: String) {
+    let position = firstIndex { $0.table.index == table.index } ?? endIndex
+    if position == endIndex { append(ClearedReferences(table: table)) }
+    self[position].columns.append((column, order, condition))
   }
 }

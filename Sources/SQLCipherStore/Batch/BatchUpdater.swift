@@ -38,44 +38,117 @@ struct BatchUpdater {
     try checkDestinations()
     try batch.prepare(updatedRows)
     defer { try? batch.empty(updatedRows) }
+    let all = try selection(in: nil)
     var total = 0
-    let all = try insertion(after: nil)
-    try batch.forEachChunk(in: updatedRows, isDivisible: { isDivisible(all) }, select: { try select($0, all) }) {
-      total += try update($0)
+    if let count = try batch.insertChunk(into: updatedRows, { try insert(all, nil, $0) }) {
+      if count > 0 { total = try updateTogether(count) }
+    } else if try isDivisible() {
+      let rows = ChosenRows()
+      total = try ChosenRows.$current.withValue(rows) { try updateInChunks(rows) }
+    } else {
+      total = try updateTogether(try insert(all, nil, ""))
     }
     return BatchChanges(counting: 0, updated: total, deleted: 0)
-  }
-
-  /// Returns whether the rows can be updated in several chunks: no row's new values or uniqueness depend on other rows.
-  private func isDivisible(_ selection: SQLFragment) -> Bool {
-    let setsPairs = plan.assignments.contains { assignment in
-      assignment.slot.relationship.flatMap { schema.model.inverse(of: $0) }.map { !$0.isToMany } ?? false
-    }
-    return !setsPairs && uniqueColumns().isEmpty && selection.isOfOneTable
   }
 
   /// Updates the rows in the batch table.
   ///
   /// - Parameter count: The number of these rows.
   /// - Returns: The number of rows that were changed.
-  private func update(_ count: Int) throws -> Int {
+  private func updateTogether(_ count: Int) throws -> Int {
+    let inverses = inverses(of: .table(updatedRows))
     // Before any row changes.
-    if let changes = batch.transaction.changes {
-      changes.expect(count)
-      try batch.reportUpdates(by: plan, completing: completed, of: table, in: updatedRows)
-    }
-    let partnerCount = try clearInverses()
+    batch.transaction.changes?.expect(count)
+    try reportUpdates()
+    let partnerCount = try report(inverses, of: .table(updatedRows))
+    try clear(inverses, of: .table(updatedRows))
     try assignPositions()
     let unique = uniqueColumns()
     if !unique.isEmpty {
       // Clear unique values first, so that they can move between rows.
       try batch.run(table.clearing(unique, in: updatedRows))
     }
-    do { try assign() } catch let error as StoreAccessError where error.extendedCode == ConstraintCode.unique {
-      throw try constraintConflict(error)
+    do { try assign(parking: []) } catch let error as StoreAccessError where error.extendedCode == ConstraintCode.unique {
+      throw try constraintConflict(error, parking: [])
     }
     try checkComposites()
     return count + partnerCount
+  }
+
+  // MARK: Chunks
+
+  /// Updates the rows that meet the predicate in chunks.
+  ///
+  /// - Returns: The number of rows that were changed.
+  private func updateInChunks(_ rows: ChosenRows) throws -> Int {
+    try batch.transaction.giveUpSavepoint()
+    let chosen = BatchRows.chosen(table.index)
+    rows[table.index] = try bound("", try batch.selection(of: plan.fetch, from: table)) { try batch.keys($0) }
+    let inverses = inverses(of: chosen)
+    batch.transaction.changes?.expect(rows[table.index].count)
+    var partnerCount = 0
+    if !inverses.isEmpty {
+      // Before any row changes: a row can be the partner of a row in another chunk.
+      if batch.transaction.changes != nil { try forEachChunk(rows) { _ in try reportUpdates() } }
+      partnerCount = try report(inverses, of: chosen)
+    }
+    let parked = parkedColumns()
+    try forEachChunk(rows) { range in
+      if inverses.isEmpty { try reportUpdates() }
+      try clear(inverses, of: chosen)
+      try assignPositions()
+      do { try assign(parking: parked) } catch let error as StoreAccessError where error.extendedCode == ConstraintCode.unique {
+        throw try constraintConflict(error, parking: parked, upTo: range.upperBound)
+      }
+      try checkComposites()
+    }
+    if !parked.isEmpty { try unpark(parked, rows) }
+    return rows[table.index].count + partnerCount
+  }
+
+  /// Calls a closure for each chunk of the rows to update, which are in the batch table with their computed values.
+  private func forEachChunk(_ rows: ChosenRows, _ body: (ClosedRange<Int64>) throws -> Void) throws {
+    try rows[table.index].forEachRange(of: BatchTransaction.chunkSize) { range in
+      _ = try insert(try selection(in: range), range, "")
+      try body(range)
+      try batch.empty(updatedRows)
+    }
+  }
+
+  /// Replaces parked values by the values themselves, when no row has its former value.
+  private func unpark(_ columns: [String], _ rows: ChosenRows) throws {
+    try rows[table.index].forEachRange(of: BatchTransaction.chunkSize) { range in
+      let condition = EntityTable.isKey("\(table.name).\(table.key)", in: range, of: .chosen(table.index))
+      do { try batch.run(table.unparking(columns, where: condition)) } catch let error as StoreAccessError
+        where error.extendedCode == ConstraintCode.unique
+      { throw try constraintConflict(error, parking: columns) }
+    }
+  }
+
+  /// Returns the unique columns whose new values can be the former values of other rows. If a request sets columns of a constraint to constants
+  /// only, a conflict of a new value with a former one is also one of the new values.
+  private func parkedColumns() -> [String] { computed.isEmpty ? [] : uniqueColumns() }
+
+  /// Returns whether the computed values of a chunk can be computed after the rows of other chunks have been changed: they depend on nothing of
+  /// other rows that the request writes.
+  private func isDivisible() throws -> Bool {
+    if computed.isEmpty { return true }
+    let inverses = inverses(of: .chosen(table.index))
+    var root = ""
+    let text = try batch.selection(of: plan.fetch, from: table, in: 0...0) { generator, scope in
+      root = scope.alias
+      return try values(generator, scope)
+    }.text
+    func reads(_ column: String, besides alias: String? = nil) -> Bool {
+      (alias.map { text.replacing("\($0).\(column)", with: "") } ?? text).contains(".\(column)")
+    }
+    for cleared in inverses where text.contains(cleared.table.name) && cleared.columns.contains(where: { reads($0.column.name) }) {
+      return false
+    }
+    if text.ranges(of: table.name).count == 1 { return true }
+    let written = (plan.assignments.map(\.slot) + plan.completions.flatMap(\.defaults)).compactMap(column)
+    let orders = plan.assignments.compactMap { $0.slot.relationship.flatMap(order) }
+    return !(written.flatMap { [$0.name] + [$0.entityColumn].compactMap { $0 } } + orders).contains { reads($0, besides: root) }
   }
 
   private func checkDestinations() throws {
@@ -104,34 +177,41 @@ struct BatchUpdater {
   }
 
   /// Returns the selection of the rows, or of a chunk of them, with the computed values.
-  private func insertion(after last: Int64?) throws -> SQLFragment {
-    try batch.selection(of: plan.fetch, from: table, after: last) { generator, scope in
-      try computed.map { item in
-        let value = try generator.value(item.expression, [scope])
-        let assigned: SQLFragment = "\(SQLFunctions.assign)(\(plan.entity.number), \(item.slot.index), \(value))"
-        return keepsExternals(item.slot) ? "\(SQLFunctions.keep)(\(assigned))" : assigned
-      }
+  private func selection(in range: ClosedRange<Int64>?) throws -> SQLFragment {
+    try batch.selection(of: plan.fetch, from: table, in: range, values)
+  }
+
+  private func values(_ generator: QueryGenerator, _ scope: QueryScope) throws -> [SQLFragment] {
+    try computed.map { item in
+      let value = try generator.value(item.expression, [scope])
+      let assigned: SQLFragment = "\(SQLFunctions.assign)(\(plan.entity.number), \(item.slot.index), \(value))"
+      return keepsExternals(item.slot) ? "\(SQLFunctions.keep)(\(assigned))" : assigned
     }
   }
 
-  /// - Parameter all: The selection of all rows.
-  private func select(_ chunk: BatchTransaction.Chunk, _ all: SQLFragment) throws -> Int {
-    var selection = all
-    if case .after(let last) = chunk { selection = try insertion(after: last) } else { selection.text += chunk.limit }
+  /// Inserts rows into the batch table.
+  ///
+  /// - Parameters:
+  ///   - selection: The selection of all rows, or of the chunk of a range.
+  ///   - limit: The text to append to the selection.
+  /// - Returns: The number of rows.
+  private func insert(_ selection: SQLFragment, _ range: ClosedRange<Int64>?, _ limit: String) throws -> Int {
+    var selection = selection
+    selection.text += limit
     do {
       return try bound(updatedRows.insertion, selection) { statement in
         try statement.run()
         return batch.connection.changes
       }
     } catch let error as StoreAccessError where BatchFunctions.isRejection(error) {
-      try throwRejectedValueError()
+      try throwRejectedValueError(in: range)
       throw error
     }
   }
 
   /// Finds the rejected value again, and throws the error that describes it.
-  private func throwRejectedValueError() throws {
-    var values = try batch.selection(of: plan.fetch, from: table) { generator, scope in
+  private func throwRejectedValueError(in range: ClosedRange<Int64>?) throws {
+    var values = try batch.selection(of: plan.fetch, from: table, in: range) { generator, scope in
       try computed.map { try generator.value($0.expression, [scope]) }
     }
     values.append(" ORDER BY 1")
@@ -144,52 +224,75 @@ struct BatchUpdater {
     }
   }
 
+  private func reportUpdates() throws {
+    if batch.transaction.changes == nil { return }
+    try batch.reportUpdates(by: plan, completing: completed, of: table, in: updatedRows)
+  }
+
   // MARK: Relationships
 
-  /// Clears the inverses of one-to-one relationships that are set to nil.
-  ///
-  /// - Returns: The number of rows that were changed and are not updated themselves.
-  private func clearInverses() throws -> Int {
-    var partnerCount = 0
-    var released = ReleasedReferences(batch)
-    var prepared: Set<Int> = []
+  /// Returns the inverses of one-to-one relationships that are set to nil.
+  private func inverses(of rows: BatchRows) -> [ClearedReferences] {
+    var cleared: [ClearedReferences] = []
     for assignment in plan.assignments {
       guard let relationship = assignment.slot.relationship, let inverse = schema.model.inverse(of: relationship), !inverse.isToMany,
         case .column(let index, let column) = schema.relationships[inverse.id]
       else { continue }
       let target = schema.tables[index]
-      let condition = target.refers(by: column, to: updatedRows)
-      if !inverse.isOptional {
+      cleared.add(column, of: target, where: target.refers(by: column, to: rows))
+    }
+    return cleared
+  }
+
+  /// Reports the rows whose references are about to be cleared.
+  ///
+  /// - Returns: The number of these rows that are not updated themselves.
+  private func report(_ inverses: [ClearedReferences], of rows: BatchRows) throws -> Int {
+    var partnerCount = 0
+    for cleared in inverses {
+      let target = cleared.table
+      for (column, _, condition) in cleared.columns {
+        guard let inverse = column.slot.relationship, !inverse.isOptional else { continue }
         let emptied = try batch.references(target.references(where: condition, isNaming: true))
         if !emptied.isEmpty { throw BatchError(required: inverse, schema.model, emptied.map { space.objectID(of: $0) }) }
-        continue
       }
-      if prepared.insert(index).inserted { try batch.prepare(.released(index)) }
-      let others = index == table.index ? updatedRows.lacks("\(target.name).\(target.key)") : ""
-      let count = try batch.run(target.insertingKeys(in: .released(index), where: condition + others))
-      // Rows that are updated themselves, or already in the table, are not counted.
-      if count == 0, try batch.number(target.hasRow(where: condition)) == nil { continue }
-      partnerCount += count
-      try released.add(column, of: target, where: condition, isOnly: plan.assignments.count == 1)
-      try batch.run(target.releasing(column, from: updatedRows, isUpdated: index == table.index))
+      let others = target.index == table.index ? rows.lacks("\(target.name).\(target.key)") : ""
+      partnerCount += Int(try batch.number(target.count(where: "(\(cleared.condition))\(others)")) ?? 0)
+      try batch.report(cleared)
     }
-    try released.report()
-    for index in prepared { try batch.empty(.released(index)) }
     return partnerCount
+  }
+
+  /// Clears references to the rows in the batch table.
+  ///
+  /// - Parameter rows: All rows to update.
+  private func clear(_ inverses: [ClearedReferences], of rows: BatchRows) throws {
+    for cleared in inverses {
+      for (column, _, _) in cleared.columns where column.slot.relationship?.isOptional ?? true {
+        try batch.run(cleared.table.releasing(column, from: updatedRows, besides: cleared.table.index == table.index ? rows : nil))
+      }
+    }
+  }
+
+  /// Returns the column of the positions of the objects of a to-one relationship among the members of its inverse.
+  private func order(of relationship: CompiledRelationship) -> String? {
+    guard let inverse = schema.model.inverse(of: relationship), case .inverse(let side) = schema.relationships[inverse.id] else {
+      return nil
+    }
+    return side.order
   }
 
   /// Moves rows with a new owner to the end of its ordered members, and clears the positions of rows without an owner.
   private func assignPositions() throws {
     for assignment in plan.assignments {
-      guard let relationship = assignment.slot.relationship, let inverse = schema.model.inverse(of: relationship),
-        case .inverse(let side) = schema.relationships[inverse.id], let order = side.order
+      guard let relationship = assignment.slot.relationship, let order = order(of: relationship),
+        let column = column(of: assignment.slot)?.name
       else { continue }
       guard case .constant(.int(let word)) = assignment.value else {
         try batch.run(table.clearing([order], in: updatedRows))
         continue
       }
       let owner = ObjectReference(rawValue: word).key
-      let column = side.column.name
       let last = try batch.number(table.lastPosition(order, of: column), owner) ?? 0
       try batch.run(table.positioningLast(order, of: column, in: updatedRows), last, owner)
     }
@@ -219,13 +322,14 @@ struct BatchUpdater {
     }
   }
 
-  private func assign() throws {
+  /// - Parameter parked: The columns whose values are parked.
+  private func assign(parking parked: [String]) throws {
     var assignments: [(column: String, value: String)] = []
     var arguments: [Slot] = []
     for assignment in plan.assignments {
       guard let column = column(of: assignment.slot) else { continue }
       let (sql, argument) = value(assignment, of: table.name)
-      assignments.append((column.name, sql))
+      assignments.append((column.name, parked.contains(column.name) ? "\(SQLFunctions.park)(\(sql))" : sql))
       if let argument { arguments.append(argument) }
       guard let entityColumn = column.entityColumn, case .constant(let value) = assignment.value else { continue }
       assignments.append((entityColumn, "?"))
@@ -300,11 +404,15 @@ struct BatchUpdater {
   // MARK: Conflicts
 
   /// Returns the error that lists the violated constraints, with two of the rows for each duplicate value.
-  private func constraintConflict(_ error: StoreAccessError) throws -> StoreError {
+  ///
+  /// - Parameters:
+  ///   - parked: The columns whose values are parked.
+  ///   - last: The greatest key of the rows with parked values, or `nil` if all updated rows have their new values.
+  private func constraintConflict(_ error: StoreAccessError, parking parked: [String], upTo last: Int64? = nil) throws -> StoreError {
     var conflicts: [ConstraintConflict] = []
     for number in table.root.subtree {
       for constraint in schema.model.entities[number].constraints(in: schema.model) where constraint.entity == number {
-        try addConflicts(under: constraint, to: &conflicts)
+        try addConflicts(under: constraint, parking: parked, upTo: last, to: &conflicts)
       }
     }
     let path = batch.engine.path
@@ -312,29 +420,53 @@ struct BatchUpdater {
     return StoreError(.duplicateValues(entity: plan.entity.name, properties: []), operation: .batchUpdate, path: path, underlying: error)
   }
 
-  private func addConflicts(under constraint: DeclaredConstraint, to conflicts: inout [ConstraintConflict]) throws {
+  private func addConflicts(
+    under constraint: DeclaredConstraint, parking parked: [String], upTo last: Int64?, to conflicts: inout [ConstraintConflict]
+  ) throws {
+    let chosen = ChosenRows.current
+    let updated = chosen == nil ? BatchRows.table(updatedRows) : .chosen(table.index)
+    let key = "t.\(table.key)"
     var columns: [String] = []
     var arguments: [Slot] = []
+    var isParked = false
     for slot in constraint.slots {
       guard let column = table.column(entity: constraint.entity, slot: slot.index) else { return }
       var now = "t.\(column.name)"
       if let assignment = plan.assignments.first(where: { $0.slot.index == slot.index && $0.slot.declaringEntity == slot.declaringEntity })
       {
         let (sql, argument) = value(assignment, of: "t")
-        now = "CASE WHEN t.\(table.key) IN \(updatedRows.keys) THEN \(sql) ELSE \(now) END"
+        if parked.contains(column.name) {
+          isParked = true
+          now =
+            "CASE WHEN \(BatchRows.table(updatedRows).contains(key)) THEN \(sql)"
+            + " WHEN \(updated.contains(key)) THEN \(SQLFunctions.unpark)(\(now)) ELSE \(now) END"
+        } else {
+          now = "CASE WHEN \(updated.contains(key)) THEN \(sql) ELSE \(now) END"
+        }
         if let argument { arguments.append(argument) }
       }
       columns.append(now)
     }
-    let ofEntity = table.entityCondition(constraint.entity, includesSubentities: true, model: schema.model, alias: "t")
-    let statement = try batch.statement(table.pairs(withSame: columns, where: ofEntity), arguments)
+    var conditions = [table.entityCondition(constraint.entity, includesSubentities: true, model: schema.model, alias: "t")].compactMap {
+      $0
+    }
+    // A parked value can only be that of another updated row.
+    if isParked, let last { conditions += ["\(key) <= \(last)", updated.contains(key)] }
+    let statement = try batch.statement(
+      table.pairs(withSame: columns, where: conditions.isEmpty ? nil : BalancedCondition.all(conditions)), arguments)
     defer { statement.reset() }
     while try statement.step() {
       let rows = [statement.int64(0), statement.int64(1)]
       let found = try rows.compactMap { key in
         try batch.references(table.presence, key).first
       }
-      let changed = try found.filter { try batch.number(updatedRows.presence, $0.key) != nil }
+      let changed = try found.filter { reference in
+        if let chosen {
+          chosen.contains(reference.key, in: table.index)
+        } else {
+          try batch.number(updatedRows.presence, reference.key) != nil
+        }
+      }
       conflicts.append(
         ConstraintConflict(
           entityName: schema.model.entities[constraint.entity].name, constraint: constraint.names,
@@ -342,27 +474,4 @@ struct BatchUpdater {
           databaseObjectID: found.first { !changed.contains($0) }.map { space.objectID(of: $0) }))
     }
   }
-}
-
-/// The SQL function that converts computed values to attribute values by the same rules as in memory. Batch updates call it.
-enum BatchFunctions {
-  private static let rejection = "cd_assign refuses a value"
-
-  static func register(on connection: Connection, model: CompiledModel) throws {
-    try connection.registerFunction(name: SQLFunctions.assign, argumentCount: 3) { call in
-      let (number, index) = (Int(call.int64(0)), Int(call.int64(1)))
-      guard model.entities.indices.contains(number), model.entities[number].slots.indices.contains(index) else {
-        return call.setFailure(.rejection, rejection)
-      }
-      let entity = model.entities[number]
-      do throws(BatchError) {
-        SQLFunctions.set(try BatchUpdatePlan.assigned(SQLFunctions.slot(call, 2), to: entity.slots[index], of: entity), call)
-      } catch {
-        call.setFailure(.rejection, rejection)
-      }
-    }
-  }
-
-  /// Returns whether a statement failed because the function rejected a value.
-  static func isRejection(_ error: StoreAccessError) -> Bool { error.extendedCode == FunctionFailure.rejection.rawValue }
 }

@@ -31,6 +31,12 @@ enum SQLFunctions {
   static let derive = "cd_derive"
   /// `assign(entity, slot, value)` converts a value to the slot's type. The statement fails if the slot cannot have the value.
   static let assign = "cd_assign"
+  /// `isChosen(number, key)` returns whether one of the sets of rows of the current batch request contains a key.
+  static let isChosen = "cd_is_chosen"
+  /// Converts a value to a form that is different from all values of attributes, and back. A batch update parks new unique values until all
+  /// rows have given up their former ones.
+  static let park = "cd_park"
+  static let unpark = "cd_unpark"
   private static let apply = "cd_apply"
   private static let integerSum = "cd_integer_sum"
   private static let integerAverage = "cd_integer_average"

@@ -2,7 +2,7 @@ import ObjectModel
 
 extension EntityTable {
   /// The maximum number of objects that an error lists.
-  private static let maximumNamedCount = 100
+  static let maximumNamedCount = 100
 
   /// A condition that a row is in a batch table.
   func isIn(_ batch: BatchTable) -> String { "\(name).\(key) IN \(batch.keys)" }
@@ -23,14 +23,21 @@ extension EntityTable {
     "SELECT \(reference(alias: name)) FROM \(name) WHERE \(condition)" + (isNaming ? " ORDER BY 1 LIMIT \(Self.maximumNamedCount)" : "")
   }
 
+  /// Selects the keys and entities of rows, followed by values.
+  func references(_ values: [String], where condition: String) -> String {
+    "SELECT \(reference(alias: name))\(values.map { ", \($0)" }.joined()) FROM \(name) WHERE \(condition)"
+  }
+
   /// Selects the rows in a batch table, followed by the first `valueCount` computed values of each.
   func rows(in batch: BatchTable, valueCount: Int = 0) -> String {
     let values = (0..<valueCount).map { ", b.v\($0)" }.joined()
     return "SELECT \(readColumns(alias: "t"))\(values) FROM \(batch.source) AS b CROSS JOIN \(name) AS t ON t.\(key) = b.k"
   }
 
-  /// Selects the rows that meet a condition with the table's name.
-  func rows(where condition: String) -> String { "SELECT \(readColumns(alias: name)) FROM \(name) WHERE \(condition)" }
+  /// Selects the rows that meet a condition with the table's name, followed by values.
+  func rows(_ values: [String], where condition: String) -> String {
+    "SELECT \(readColumns(alias: name))\(values.map { ", \($0)" }.joined()) FROM \(name) WHERE \(condition)"
+  }
 
   /// Selects the members of owners whose keys are in a range, in the order of each one's members: the owner's key and entity, the member's
   /// key and entity. An entity that is not stored is NULL.
@@ -41,8 +48,11 @@ extension EntityTable {
       + " ORDER BY t.\(column.name), t.\(order), t.\(key)"
   }
 
-  /// Selects a row if any row meets a condition.
-  func hasRow(where condition: String) -> String { "SELECT 1 FROM \(name) WHERE \(condition) LIMIT 1" }
+  /// Selects the keys of the rows that meet a condition.
+  func keys(where condition: String) -> String { "SELECT \(name).\(key) FROM \(name) WHERE \(condition)" }
+
+  /// Counts the rows that meet a condition.
+  func count(where condition: String) -> String { "SELECT count(*) FROM \(name) WHERE \(condition)" }
 
   // MARK: Selection
 
@@ -51,40 +61,43 @@ extension EntityTable {
     "INSERT INTO \(batch.source) (k) SELECT t.\(key) FROM \(name) AS t WHERE t.\(key) \(size.condition)"
   }
 
-  /// Inserts the keys of the rows that meet a condition into a batch table, unless it contains them already.
+  /// Inserts the keys of the rows that meet a condition into an empty batch table.
   func insertingKeys(in batch: BatchTable, where condition: String) -> String {
-    "INSERT OR IGNORE INTO \(batch.source) (k) SELECT \(name).\(key) FROM \(name) WHERE \(condition)"
+    "INSERT INTO \(batch.source) (k) \(keys(where: condition))"
   }
 
-  /// Restricts a condition to the rows with greater keys.
-  func following(_ last: Int64, _ key: String, _ condition: SQLFragment?) -> SQLFragment {
-    var result: SQLFragment = "\(key) > \(Int(last))"
-    if let condition { result = "\(condition.parenthesized) AND \(result)" }
-    return result
+  /// Inserts the keys of the rows of a set into an empty batch table. Placeholders: the lowest and the highest key.
+  func insertingKeys(in batch: BatchTable, from rows: BatchRows) -> String {
+    "INSERT INTO \(batch.source) (k) SELECT t.\(key) FROM \(name) AS t\(Self.scanHint)"
+      + " WHERE t.\(key) BETWEEN ? AND ? AND \(rows.contains("t.\(key)"))"
+  }
+
+  /// A condition that a key is in a range and in a set.
+  static func isKey(_ key: String, in range: ClosedRange<Int64>, of rows: BatchRows) -> String {
+    "\(key) BETWEEN \(range.lowerBound) AND \(range.upperBound) AND \(rows.contains(key))"
   }
 
   /// Makes SQLite read the rows in the order of their keys.
   static let scanHint = " NOT INDEXED"
 
-  static func limit(_ count: Int, by key: String? = nil) -> SQLFragment {
-    SQLFragment((key.map { " ORDER BY \($0)" } ?? "") + " LIMIT \(count)")
-  }
+  /// The text to append to a query that limits its results.
+  static func limit(_ count: Int) -> String { " LIMIT \(count)" }
 
   // MARK: Cascades
 
-  /// The start of a cascade's insertion, before the `FROM` source in which `d` is a row of this table. The first placeholder is the
-  /// generation.
-  func cascade(into batch: BatchTable) -> String { "INSERT OR IGNORE INTO \(batch.source) (k, g) SELECT d.\(key), ? FROM " }
+  /// The start of a cascade's selection, before the `FROM` source in which `d` is a row of this table. The first placeholder is the
+  /// generation of the selected rows.
+  var cascade: String { "SELECT d.\(key), ? FROM " }
 
-  /// Inserts the rows that rows of a generation refer to.
-  func cascade(into batch: BatchTable, through column: TableColumn, of source: EntityTable, _ sources: BatchTable) -> String {
-    cascade(into: batch) + "\(source.name) AS s JOIN \(name) AS d ON d.\(key) = s.\(column.name)"
+  /// Selects the rows that rows of a generation refer to.
+  func cascade(through column: TableColumn, of source: EntityTable, _ sources: BatchTable) -> String {
+    cascade + "\(source.name) AS s JOIN \(name) AS d ON d.\(key) = s.\(column.name)"
       + " WHERE s.\(source.key) IN \(sources.keysOfGeneration)"
   }
 
-  /// Inserts the rows that refer to rows of a generation.
-  func cascade(into batch: BatchTable, throughInverse column: TableColumn, _ sources: BatchTable) -> String {
-    cascade(into: batch) + "\(name) AS d WHERE d.\(column.name) IN \(sources.keysOfGeneration)"
+  /// Selects the rows that refer to rows of a generation.
+  func cascade(throughInverse column: TableColumn, _ sources: BatchTable) -> String {
+    cascade + "\(name) AS d WHERE d.\(column.name) IN \(sources.keysOfGeneration)"
   }
 
   // MARK: Delete rules
@@ -96,20 +109,20 @@ extension EntityTable {
   }
 
   /// A condition that the row `t` refers to a row of this table that is not deleted.
-  func isReferred(by column: TableColumn, besides toDelete: BatchTable?) -> String {
+  func isReferred(by column: TableColumn, besides toDelete: BatchRows?) -> String {
     "EXISTS (SELECT 1 FROM \(name) AS d WHERE d.\(key) = t.\(column.name)\(toDelete?.lacks("d.\(key)") ?? ""))"
   }
 
   /// A condition that a row of this table that is not deleted refers to the row `t` of another table.
-  func refers(by column: TableColumn, to table: EntityTable, besides toDelete: BatchTable?) -> String {
+  func refers(by column: TableColumn, to table: EntityTable, besides toDelete: BatchRows?) -> String {
     "EXISTS (SELECT 1 FROM \(name) AS d WHERE d.\(column.name) = t.\(table.key)\(toDelete?.lacks("d.\(key)") ?? ""))"
   }
 
   // MARK: Clearing references
 
-  /// A condition that a row refers to a row in a batch table.
-  func refers(by column: TableColumn, to batch: BatchTable, besides toDelete: BatchTable? = nil) -> String {
-    "\(name).\(column.name) IN \(batch.keys)" + (toDelete?.lacks("\(name).\(key)") ?? "")
+  /// A condition that a row refers to a row of a set.
+  func refers(by column: TableColumn, to rows: BatchRows, besides toDelete: BatchRows? = nil) -> String {
+    rows.contains("\(name).\(column.name)") + (toDelete?.lacks("\(name).\(key)") ?? "")
   }
 
   /// A condition that the row of this table to which another table's column refers has a reference back to the other table's row.
@@ -124,10 +137,12 @@ extension EntityTable {
 
   /// Clears to-one references to updated rows in other rows, and increments their versions.
   ///
-  /// - Parameter isUpdated: Whether rows of this table are updated themselves. Their versions are incremented by the update.
-  func releasing(_ column: TableColumn, from batch: BatchTable, isUpdated: Bool) -> String {
-    let step = isUpdated ? "CASE WHEN \(isIn(batch)) THEN 0 ELSE 1 END" : "1"
-    return "UPDATE OR FAIL \(name) SET \(Self.cleared(column)), \(version) = \(version) + \(step) WHERE \(refers(by: column, to: batch))"
+  /// - Parameter updated: The updated rows of this table. Their versions are incremented by the update.
+  func releasing(_ column: TableColumn, from batch: BatchTable, besides updated: BatchRows?) -> String {
+    let step = updated.map { "CASE WHEN \($0.contains("\(name).\(key)")) THEN 0 ELSE 1 END" } ?? "1"
+    return
+      "UPDATE OR FAIL \(name) SET \(Self.cleared(column)), \(version) = \(version) + \(step)"
+      + " WHERE \(refers(by: column, to: .table(batch)))"
   }
 
   private static func cleared(_ column: TableColumn) -> String {
@@ -156,6 +171,11 @@ extension EntityTable {
   func assigning(_ assignments: [(column: String, value: String)], in batch: BatchTable) -> String {
     let texts = [(column: version, value: "\(version) + 1")] + assignments
     return "UPDATE OR FAIL \(name) SET \(texts.map { "\($0.column) = \($0.value)" }.joined(separator: ", ")) WHERE \(isIn(batch))"
+  }
+
+  /// Replaces parked values by the values themselves, see ``SQLFunctions/park``.
+  func unparking(_ columns: [String], where condition: String) -> String {
+    "UPDATE OR FAIL \(name) SET \(columns.map { "\($0) = \(SQLFunctions.unpark)(\($0))" }.joined(separator: ", ")) WHERE \(condition)"
   }
 
   /// Selects the lowest and the highest key of each group of several rows with the same values.
@@ -220,8 +240,6 @@ struct BatchTable: Sendable {
   /// A subquery of the keys of one generation.
   var keysOfGeneration: String { "(SELECT k FROM \(source) WHERE g = ?)" }
 
-  var greatestKey: String { "SELECT max(k) FROM \(source)" }
-
   var references: String { "SELECT k, e FROM \(source)" }
 
   /// Selects a row if the table contains a key.
@@ -230,6 +248,33 @@ struct BatchTable: Sendable {
   /// A subquery of the value computed for the row with a key.
   func value(_ position: Int, of key: String) -> String { "(SELECT b.v\(position) FROM \(source) AS b WHERE b.k = \(key))" }
 
-  /// A condition, to append to others, that the table does not contain a key.
-  func lacks(_ key: String) -> String { " AND \(key) NOT IN \(keys)" }
+  /// Inserts rows that a cascade selects, unless the table contains them already.
+  func inserting(cascade: String) -> String { "INSERT OR IGNORE INTO \(source) (k, g) \(cascade)" }
+
+  /// Selects the keys.
+  var allKeys: String { "SELECT k FROM \(source)" }
+}
+
+/// A set of rows of one entity's table that a batch request affects.
+enum BatchRows {
+  /// The rows in a batch table.
+  case table(BatchTable)
+  /// The set with a number that the request keeps outside of SQLite, see ``SQLFunctions/isChosen``.
+  case chosen(Int)
+
+  /// A condition that the set contains a key.
+  func contains(_ key: String) -> String {
+    switch self {
+    case .table(let table): "\(key) IN \(table.keys)"
+    case .chosen(let number): "\(SQLFunctions.isChosen)(\(number), \(key))"
+    }
+  }
+
+  /// A condition, to append to others, that the set does not contain a key.
+  func lacks(_ key: String) -> String {
+    switch self {
+    case .table(let table): " AND \(key) NOT IN \(table.keys)"
+    case .chosen: " AND NOT \(contains(key))"
+    }
+  }
 }

@@ -182,14 +182,14 @@ extension JoinSide {
 // MARK: - Batch requests
 
 extension JoinSide {
-  /// Inserts the rows that are linked to rows of a generation.
-  func cascade(into batch: BatchTable, of destination: EntityTable, _ sources: BatchTable) -> String {
-    destination.cascade(into: batch) + "\(table) AS s JOIN \(destination.name) AS d ON d.\(destination.key) = s.\(far)"
+  /// Selects the rows that are linked to rows of a generation.
+  func cascade(of destination: EntityTable, _ sources: BatchTable) -> String {
+    destination.cascade + "\(table) AS s JOIN \(destination.name) AS d ON d.\(destination.key) = s.\(far)"
       + " WHERE s.\(near) IN \(sources.keysOfGeneration)"
   }
 
   /// A condition that the row `t` is linked to a row that is not deleted.
-  func linkExists(of source: EntityTable, besides toDelete: BatchTable?) -> String {
+  func linkExists(of source: EntityTable, besides toDelete: BatchRows?) -> String {
     "EXISTS (SELECT 1 FROM \(table) AS d WHERE d.\(near) = t.\(source.key)\(toDelete?.lacks("d.\(far)") ?? ""))"
   }
 
@@ -198,10 +198,10 @@ extension JoinSide {
     "EXISTS (SELECT 1 FROM \(table) AS s WHERE s.\(near) = \(other.name).\(column.name) AND s.\(far) = \(other.name).\(other.key))"
   }
 
-  /// Selects the links with an object in a batch table, each once and ordered by near object: its key and entity, the far object's key and
-  /// entity. Entities that are not stored are NULL. Returns `nil` if there is no batch table.
-  func links(withNearIn nearBatch: BatchTable?, orFarIn farBatch: BatchTable?) -> String? {
-    let conditions = [nearBatch.map { "s.\(near) IN \($0.keys)" }, farBatch.map { "s.\(far) IN \($0.keys)" }].compactMap { $0 }
+  /// Selects the links with an object in a set, each once and ordered by near object: its key and entity, the far object's key and
+  /// entity. Entities that are not stored are NULL. Returns `nil` if there is no set.
+  func links(withNearIn nearRows: BatchRows?, orFarIn farRows: BatchRows?) -> String? {
+    let conditions = [nearRows?.contains("s.\(near)"), farRows?.contains("s.\(far)")].compactMap { $0 }
     if conditions.isEmpty { return nil }
     let columns = ["s.\(near)", nearEntity.map { "s.\($0)" } ?? "NULL", "s.\(far)", farEntity.map { "s.\($0)" } ?? "NULL"]
     return "SELECT \(columns.joined(separator: ", ")) FROM \(table) AS s WHERE (\(conditions.joined(separator: " OR ")))"

@@ -39,8 +39,9 @@ final class WriteTransaction {
 
   let connection: Connection
   let purpose: Purpose
-  /// The enclosing transaction. If there is one, this transaction is a savepoint.
+  /// The enclosing transaction. If there is one, this transaction is a savepoint, unless it gave that up.
   let outer: WriteTransaction?
+  private var hasSavepoint: Bool
   /// What was written in addition to the request.
   var outcome = SaveOutcome()
   let participants: [any TransactionParticipant]
@@ -61,6 +62,7 @@ final class WriteTransaction {
     self.purpose = purpose
     self.pool = pool
     self.outer = outer
+    hasSavepoint = outer != nil
   }
 
   var isPart: Bool { outer != nil }
@@ -168,12 +170,21 @@ final class WriteTransaction {
 
   // MARK: Completion
 
+  /// Prepares a nested transaction, before its first change, to write any amount. SQLite keeps the former content of each page that is written
+  /// after a savepoint, in memory. Without a savepoint, an error rolls back the enclosing transaction too, like that of a full disk.
+  func giveUpSavepoint() throws {
+    // The transaction of a migration consists of more than requests.
+    guard hasSavepoint, let outer, outer.outer == nil else { return }
+    try connection.releaseSavepoint()
+    hasSavepoint = false
+  }
+
   /// Makes all changes durable; a nested transaction's changes become part of the enclosing one. If it throws, nothing is committed, and
   /// the caller must roll back.
   func commit() throws {
     if purpose.spansRequests { try checkIsActive() }
     for participant in participants { try participant.willCommit(self) }
-    if isPart { try connection.releaseSavepoint() } else { try connection.commitWrite() }
+    if hasSavepoint { try connection.releaseSavepoint() } else if !isPart { try connection.commitWrite() }
     for participant in participants { participant.didCommit(self) }
     end()
   }
@@ -181,7 +192,7 @@ final class WriteTransaction {
   /// Undoes all changes. Has no effect after the end of the transaction.
   func rollBack() {
     if isOver { return }
-    if isPart { connection.rollBackToSavepoint() } else { connection.abandonTransaction() }
+    if hasSavepoint { connection.rollBackToSavepoint() } else { connection.abandonTransaction() }
     for participant in participants { participant.didRollBack(self) }
     end()
   }
