@@ -257,7 +257,7 @@ struct BatchUpdater {
         if !emptied.isEmpty { throw BatchError(required: inverse, schema.model, emptied.map { space.objectID(of: $0) }) }
       }
       let others = target.index == table.index ? rows.lacks("\(target.name).\(target.key)") : ""
-      partnerCount += Int(try batch.number(target.count(where: "(\(cleared.condition))\(others)")) ?? 0)
+      partnerCount += Int(try batch.number(target.rowCount(where: "(\(cleared.condition))\(others)")) ?? 0)
       try batch.report(cleared)
     }
     return partnerCount

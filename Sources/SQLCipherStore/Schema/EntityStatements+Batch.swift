@@ -51,8 +51,8 @@ extension EntityTable {
   /// Selects the keys of the rows that meet a condition.
   func keys(where condition: String) -> String { "SELECT \(name).\(key) FROM \(name) WHERE \(condition)" }
 
-  /// Counts the rows that meet a condition.
-  func count(where condition: String) -> String { "SELECT count(*) FROM \(name) WHERE \(condition)" }
+  /// Counts the rows that meet a condition with the table's name.
+  func rowCount(where condition: String) -> String { "SELECT count(*) FROM \(name) WHERE \(condition)" }
 
   // MARK: Selection
 
