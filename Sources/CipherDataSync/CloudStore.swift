@@ -66,6 +66,8 @@ final class CloudStore: Sendable {
     do {
       let service = try await setup()
       keep(service)
+      // The account exists now, whether or not the hub can be reached: if not, the first round registers it.
+      try? await service.register()
       try await service.record(event.ended())
     } catch {
       let error = SyncError.converting(error, path: path)

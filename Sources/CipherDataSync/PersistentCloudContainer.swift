@@ -119,7 +119,7 @@ public final class PersistentCloudContainer: PersistentContainer, @unchecked Sen
 
   /// Creates an account with this device as its first one, on the hub of the store's options, whose file is created unless it exists.
   ///
-  /// The objects of the store are sent from now on, in the background.
+  /// Other devices can join as soon as the method returns. The objects of the store are sent from now on, in the background.
   /// - Returns: The recovery key, with which other devices join. It cannot be restored: show it once, and let the user keep it in a safe
   ///   place.
   /// - Throws: ``SyncError`` with `unsupportedModel` if the model has parts that cannot be synchronized, with `alreadySynchronized` if the

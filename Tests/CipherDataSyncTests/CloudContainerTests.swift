@@ -28,6 +28,18 @@ final class CloudContainerTests: CloudTestCase {
     try other.close()
   }
 
+  func testAnotherDeviceCanJoinAtOnce() async throws {
+    let (one, other) = (try await container("one"), try await container("other"))
+    try await insertNotes(20, in: one)
+    let key = try await one.createAccount()
+    try await other.joinAccount(recoveryKey: key)
+    try await one.waitUntilSynced()
+    try await other.synchronize()
+    let arrived = try await count("Note", in: other)
+    XCTAssertEqual(arrived, 20)
+    for container in [one, other] { try container.close() }
+  }
+
   func testSynchronizationGoesOnWhenTheStoreIsLoadedAgain() async throws {
     let one = try await container("one")
     let key = try await one.createAccount()

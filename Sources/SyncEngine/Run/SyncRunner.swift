@@ -86,8 +86,7 @@ package actor SyncRunner {
       try await addBaseline(&round, progress)
       let actions = try replica.isCopy() ? handle(.copied) : []
       // A device is certified before it sends anything.
-      try await DeviceRegistration(replica: replica, hub: hub).register(asksHub: !isRegistered)
-      isRegistered = true
+      try await certify()
       try await process(actions, &round, progress)
       try await process(handle(pulls ? .remoteChange : .save), &round, progress)
       endEvents(round)
@@ -98,6 +97,18 @@ package actor SyncRunner {
       client = SyncClient(replica.schema.syncModel, sealing, ZoneHashing(zone: zone), limits: limits)
       throw error
     }
+  }
+
+  /// Makes the account and the device known to the hub, without a round.
+  func register() async throws {
+    await beginRound()
+    defer { endRound() }
+    try await certify()
+  }
+
+  private func certify() async throws {
+    try await DeviceRegistration(replica: replica, hub: hub).register(asksHub: !isRegistered)
+    isRegistered = true
   }
 
   // Rounds do not overlap: each ends when everything is done that there was at its beginning.

@@ -105,6 +105,9 @@ package final class SyncService: Sendable {
     return try await runner.synchronizeAndReport(pulls: pulls, progress)
   }
 
+  /// Makes the account and the device known to the hub, so that other devices can join. Otherwise, the first round does this.
+  package func register() async throws { try await runner.register() }
+
   package func status() async throws -> SyncStatus { try await runner.withReplica { try $0.status() } }
 
   /// Ends the synchronization of the store. Its objects remain; the zone and the other devices do not change.
