@@ -18,6 +18,9 @@ final class SyncFixture {
     }
   }
 
+  /// A model that has no entity in common with ``model``.
+  static let otherModel = ManagedObjectModel { Entity("Invoice") { Attribute("number", .integer64) } }
+
   static let lines = """
     {"$entity":"Folder","title":"root","size":1,"notes":[{"text":"one","rating":1.5},{"text":"two"}]}
     {"$entity":"Note","text":"three"}

@@ -6,9 +6,9 @@ extension SyncError {
   /// The exit status of a command that ends with the error.
   var exitStatus: ExitStatus {
     switch code {
-    case .busy: .busy
+    case .busy, .joinRequestExpired: .busy
     case .alreadySynchronized: .cannotCreate
-    case .accountNotFound: .noKey
+    case .accountNotFound, .joinRefused: .noKey
     case .leaseUnavailable, .damagedState: .damage
     case .transactionEnded: .software
     default: .badData

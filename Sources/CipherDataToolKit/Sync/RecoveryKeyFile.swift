@@ -21,9 +21,13 @@ enum RecoveryKeyFile {
   /// Removes the file of a key that no account has.
   static func remove(_ path: String) { unlink(path) }
 
+  /// Whether the environment contains a key.
+  static var isInEnvironment: Bool { getenv(variable) != nil }
+  private static let variable = "CIPHERDATA_RECOVERY_KEY"
+
   /// Reads a key from the first line of a file, from the variable `CIPHERDATA_RECOVERY_KEY`, or from a prompt.
   static func read(_ path: String?) throws -> AccountRecoveryKey {
-    var source = PassphraseSource(file: path, variable: "CIPHERDATA_RECOVERY_KEY", prompt: "Recovery key of the account: ")
+    var source = PassphraseSource(file: path, variable: variable, prompt: "Recovery key of the account: ")
     (source.noun, source.option) = ("recovery key", "--recovery")
     return try AccountRecoveryKey(parsing: try source.read())
   }

@@ -6,13 +6,13 @@ struct SyncCommand: AsyncParsableCommand {
     commandName: "sync", abstract: "Synchronize the stores of one user's devices through a hub.",
     discussion: """
       A hub is a file that all devices open. It stores only what the devices have encrypted: no names, no values, no relationships. `start` \
-      creates the hub, an account and its recovery key, `join` adds a store of the same model by that key, and `run` sends and receives \
-      what has changed. Saves do not wait for the hub: what is saved while it is away is sent later.
+      creates the hub, an account and its recovery key, `join` adds a store of the same model by that key or with the approval of another \
+      device (`approve`), and `run` sends and receives what has changed. Saves do not wait for the hub: what is saved while it is away is sent later.
 
       Many-to-many and ordered relationships, uniqueness constraints, the delete rules Deny and No Action, and attributes with external \
       storage are not synchronized yet: `start` and `join` refuse a model that has them, and list them.
       """,
-    subcommands: [Start.self, Join.self, Run.self, Status.self, Verify.self, Leave.self])
+    subcommands: [Start.self, Join.self, Approve.self, Run.self, Status.self, Verify.self, Leave.self])
 }
 
 /// The name by which other devices show this one.

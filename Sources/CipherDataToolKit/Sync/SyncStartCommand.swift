@@ -47,42 +47,8 @@ extension SyncCommand {
     }
   }
 
-  /// `sync join`.
-  struct Join: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-      abstract: "Add a store of the same model to an account, and receive the objects.",
-      discussion: """
-        The recovery key is read from the first line of the file, from the variable CIPHERDATA_RECOVERY_KEY, or from a prompt. The store \
-        must exist; a new one is enough (cipherdata create). Objects that it contains are added to those of the other devices.
-        """)
-
-    @OptionGroup var store: StoreOptions
-    @Option(help: ArgumentHelp("The hub's file.", valueName: "hub"), completion: .file()) var hub: String
-    @Option(help: ArgumentHelp("The file with the recovery key.", valueName: "file"), completion: .file()) var recovery: String?
-    @OptionGroup var device: DeviceOptions
-
-    func run() async throws {
-      guard try PathCheck.isTaken(store.store) else {
-        throw ToolError(
-          .noInput,
-          "There is no store at \(store.store). Create one with the same model first: cipherdata create \(store.store) --model MODEL.")
-      }
-      let synced = try await SyncedContainer(try await store.unlock())
-      try await synced.run { try await join(synced) }
-    }
-
-    private func join(_ synced: SyncedContainer) async throws {
-      try synced.checkCanBegin()
-      let key = try RecoveryKeyFile.read(recovery)
-      let service = try await SyncService.join(
-        synced.store, of: synced.coordinator, hubPath: URL.path(hub).path, recoveryKey: key, deviceName: device.name)
-      let round = try await SyncCommand.firstRound(service, "Receiving", store: store.store)
-      Tool.note("\(store.store) has joined the account on \(hub): \(SyncText.summary(round)).")
-    }
-  }
-
   /// Runs the first round of a store that was set up. If it fails, a later round continues.
-  private static func firstRound(
+  static func firstRound(
     _ service: SyncService, _ title: String, objectCount: Int? = nil, store: String
   ) async throws -> SyncRunner.Round {
     let progress = RoundProgress(title, objectCount: objectCount)
@@ -97,5 +63,5 @@ extension SyncCommand {
 
 extension DeviceOptions {
   /// The given name, or that of the host.
-  fileprivate var name: String { device ?? ProcessInfo.processInfo.hostName }
+  var name: String { device ?? ProcessInfo.processInfo.hostName }
 }

@@ -17,9 +17,12 @@ package enum Tool {
   }
 
   /// Writes a line to a descriptor.
-  static func print(_ text: String, to descriptor: Int32) {
-    let bytes = Array((text + "\n").utf8)
-    bytes.withUnsafeBytes { _ = write(descriptor, $0.baseAddress, $0.count) }
+  static func print(_ text: String, to descriptor: Int32) { write(text + "\n", to: descriptor) }
+
+  /// Writes text to a descriptor.
+  static func write(_ text: String, to descriptor: Int32) {
+    var text = text
+    text.withUTF8 { _ = Foundation.write(descriptor, $0.baseAddress, $0.count) }
   }
 
   /// Writes a message to standard error.

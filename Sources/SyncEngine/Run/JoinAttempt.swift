@@ -20,6 +20,8 @@ package actor JoinAttempt {
 
   private var device: JoiningDevice
   private var isConfirmed = false
+  /// Whether the existing device has approved or refused.
+  private var isAnswered = false
   private var isEnded = false
   // The exchange takes two requests, because each has one answer: the commitment, and what it commits to.
   private let (commitment, reveal) = (UUID(), UUID())
@@ -82,13 +84,31 @@ package actor JoinAttempt {
     }
   }
 
+  /// Waits for the answer of the user at the existing device, after ``code()``.
+  ///
+  /// The attempt goes on if the task is canceled.
+  /// - Throws: As ``complete()``, which has to be called nevertheless.
+  package func waitForApproval() async throws {
+    try await ending(ifCanceled: false) {
+      _ = try await poll { attempt in try await attempt.receiveAnswer() ? true : nil }
+    }
+  }
+
+  /// Returns whether the existing device has answered.
+  private func receiveAnswer() async throws -> Bool {
+    // An earlier call.
+    if isAnswered { return true }
+    guard let answer = try await answer(to: reveal) else { return false }
+    if isAnswered { return true }
+    isAnswered = true
+    _ = try device.receive(JoinMessage(decoding: answer))
+    return true
+  }
+
   private func receiveGrant() async throws -> JoinGrant? {
-    // A later call after an error of the hub or the store.
-    if let grant = device.grant { return grant }
-    guard let answer = try await answer(to: reveal) else { return nil }
-    if device.grant == nil { _ = try device.receive(JoinMessage(decoding: answer)) }
-    if let grant = device.grant, grant.account.id != account { throw SyncCryptoError.wrongAccount }
-    return device.grant
+    guard try await receiveAnswer(), let grant = device.grant else { return nil }
+    guard grant.account.id == account else { throw SyncCryptoError.wrongAccount }
+    return grant
   }
 
   private func join(_ grant: JoinGrant) async throws -> SyncService {
@@ -133,12 +153,16 @@ package actor JoinAttempt {
     }
   }
 
-  /// Runs a part of the attempt. An error that no repetition can change, or a cancellation, ends the attempt.
-  private func ending<Result: Sendable>(_ body: () async throws -> Result) async throws -> Result {
+  /// Runs a part of the attempt. An error that no repetition can change ends the attempt.
+  ///
+  /// - Parameter isEndedByCancellation: Whether a canceled task ends it too.
+  private func ending<Result: Sendable>(
+    ifCanceled isEndedByCancellation: Bool = true, _ body: () async throws -> Result
+  ) async throws -> Result {
     if isEnded { throw SyncError(.joinRequestExpired, path: store.url?.path) }
     do { return try await body() } catch {
-      let isFinal = error is CancellationError || error is SyncError || error is SyncCryptoError
-      if isFinal || (error as? HubError)?.code == .canceled { await cancel() }
+      let isCanceled = error is CancellationError || (error as? HubError)?.code == .canceled
+      if isCanceled ? isEndedByCancellation : error is SyncError || error is SyncCryptoError { await cancel() }
       throw error
     }
   }
