@@ -31,6 +31,25 @@ final class SyncFailureTests: XCTestCase {
     try fixture.assertEqualContents(count: 4)
   }
 
+  func testALostHubIsCreatedAgainOnRequest() async throws {
+    let fixture = try await SyncFixture.joined()
+    try fixture.add(#"{"$entity":"Note","text":"of A"}"#, to: "A.store")
+    try fixture.add(#"{"$entity":"Note","text":"of B"}"#, to: "B.store")
+    for suffix in ["", ".key", ".keys"] { try FileManager.default.removeItem(atPath: fixture.tool.path("hub.store\(suffix)")) }
+    try fixture.fail(66, ["hub.store"], "run", "B.store")
+    // Any device can do it, here at another path.
+    try fixture.succeed("run", "B.store", "--hub", "new.store", "--create-hub")
+    XCTAssertFalse(fixture.exists("hub.store"))
+    try fixture.succeed("run", "A.store", "--hub", "new.store")
+    try fixture.succeed("run", "B.store", "--create-hub")
+    try fixture.assertEqualContents(count: 6)
+    for store in ["A.store", "B.store"] { try fixture.succeed("verify", store) }
+    // A file that exists is not taken for a new hub.
+    try await fixture.tool.makeStore(of: SyncFixture.model, at: "C.store")
+    try fixture.succeed("start", "C.store", "--hub", "other.store", "--recovery", "second")
+    try fixture.fail(65, ["does not have the account"], "run", "A.store", "--hub", "other.store", "--create-hub")
+  }
+
   func testAnExistingRecoveryFileIsNotOverwritten() async throws {
     let fixture = try await SyncFixture()
     _ = try fixture.tool.folder.file("recovery", "precious")

@@ -17,6 +17,7 @@ extension SyncCommand {
     @Flag(help: "Continue to synchronize until Ctrl-C.") var watch = false
     @Option(help: ArgumentHelp("The path of the hub, if it was moved. The store keeps it.", valueName: "hub"), completion: .file())
     var hub: String?
+    @Flag(help: "Create the hub again if its file was lost. The other devices then continue with it.") var createHub = false
 
     func run() async throws {
       let synced = try await SyncedContainer(try await store.unlock(), observesSaves: watch)
@@ -26,7 +27,7 @@ extension SyncCommand {
     private func synchronize(_ synced: SyncedContainer) async throws {
       let progress = RoundProgress("Synchronizing")
       defer { progress.finish() }
-      let round = try await synced.run { try await synced.resume(hub: hub).synchronize(progress: progress.handler) }
+      let round = try await synced.run { try await synced.resume(hub: hub, createsHub: createHub).synchronize(progress: progress.handler) }
       progress.finish()
       let sink = OutputSink()
       try sink.line(SyncText.summary(round))
@@ -60,7 +61,7 @@ extension SyncCommand {
     private func waitForTurn(_ synced: SyncedContainer) async throws -> SyncService {
       var isNoted = false
       while true {
-        do { return try await synced.resume(hub: hub) } catch let error as SyncError where error.code == .busy {
+        do { return try await synced.resume(hub: hub, createsHub: createHub) } catch let error as SyncError where error.code == .busy {
           if !isNoted { Tool.note("Another process synchronizes \(store.store). This one takes over when that process ends.") }
           isNoted = true
         }

@@ -58,9 +58,11 @@ struct SyncedContainer: Sendable {
 
   /// Continues to synchronize the store.
   ///
-  /// - Parameter hub: The new path of the hub, if it was moved.
-  func resume(hub: String? = nil) async throws -> SyncService {
-    try await SyncService.resume(store, of: coordinator, hubPath: hub.map { URL.path($0).path })
+  /// - Parameters:
+  ///   - hub: The new path of the hub, if it was moved.
+  ///   - createsHub: Whether to create the hub if it does not exist.
+  func resume(hub: String? = nil, createsHub: Bool = false) async throws -> SyncService {
+    try await SyncService.resume(store, of: coordinator, hubPath: hub.map { URL.path($0).path }, createsHub: createsHub)
   }
 
   /// The number of objects in the store.

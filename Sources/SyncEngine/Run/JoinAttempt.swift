@@ -23,6 +23,8 @@ package actor JoinAttempt {
   /// Whether the existing device has approved or refused.
   private var isAnswered = false
   private var isEnded = false
+  /// Whether the store is becoming a replica, which cannot be canceled any more.
+  private var isJoining = false
   // The exchange takes two requests, because each has one answer: the commitment, and what it commits to.
   private let (commitment, reveal) = (UUID(), UUID())
   /// The body of the second request, once the first one is answered.
@@ -78,7 +80,13 @@ package actor JoinAttempt {
         isConfirmed = true
       }
       let grant = try await poll { attempt in try await attempt.receiveGrant() }
+      // Another call joins.
+      if isJoining { throw CancellationError() }
+      isJoining = true
+      defer { isJoining = false }
       let service = try await join(grant)
+      // The service has the lease now.
+      isEnded = true
       await removeRequests()
       return service
     }
@@ -122,9 +130,9 @@ package actor JoinAttempt {
   }
 
   /// Ends the attempt: removes the request from the hub, as far as it can be reached, and allows other processes to use the store. Does
-  /// nothing after the store has joined.
+  /// nothing once the store is joining or has joined.
   package func cancel() async {
-    if isEnded { return }
+    if isEnded || isJoining { return }
     isEnded = true
     await removeRequests()
     lease.release()

@@ -55,22 +55,27 @@ package final class SyncService: Sendable {
 
   /// Continues to synchronize a store.
   ///
-  /// - Parameter hubPath: The new path of the hub's file, if it was moved.
+  /// - Parameters:
+  ///   - hubPath: The new path of the hub's file, if it was moved.
+  ///   - createsHub: Whether to create the hub's file if it does not exist, because the hub was lost. The next round creates the account.
   /// - Throws: ``SyncError`` with `notSynchronized` if the store was never set up, or `busy` if another process synchronizes it. An error of
   ///   the hub if the new path is not that of a hub with the account: the store then keeps the former path.
   package static func resume(
-    _ store: PersistentStore, of coordinator: PersistentStoreCoordinator, hubPath: String? = nil
+    _ store: PersistentStore, of coordinator: PersistentStoreCoordinator, hubPath: String? = nil, createsHub: Bool = false
   ) async throws -> SyncService {
     try await onQueue {
       let replica = try StoreReplica(store, of: coordinator)
       // Waits for no other process: this is tried again and again while another one synchronizes the store.
       var account = try replica.snapshot { try replica.accountState() }
       let lease = try takeLease(of: store)
+      let path = hubPath ?? account.hubPath
+      let isNewHub = createsHub && !FileManager.default.fileExists(atPath: path)
+      if isNewHub { await (try await EmbeddedHub.create(at: path, hashing: ZoneHashing.shared)).close() }
       if let hubPath, hubPath != account.hubPath {
         let moved = EmbeddedHub(path: hubPath, hashing: ZoneHashing.shared)
         _ = try await moved.identity()
         // A first device that has not reached the hub yet creates the account there.
-        if account.isNewAccount != true { _ = try await moved.account(account.accountKeys.id) }
+        if account.isNewAccount != true, !isNewHub { _ = try await moved.account(account.accountKeys.id) }
         account.hubPath = hubPath
         try replica.transaction { try replica.setAccountState(account) }
       }
