@@ -171,6 +171,40 @@ final class SyncPartsTests: XCTestCase {
     XCTAssertEqual(scenario.stagedPartCount, 0)
   }
 
+  func testPartsOfACommitThatIsNotContinuedAreDropped() throws {
+    for isCommitInParts in [true, false] {
+      let (scenario, folder) = try scenario()
+      let (a, b) = (scenario.devices[0], scenario.devices[1])
+      let copy = a.backUp()
+      try a.insertNotes(7, in: folder)
+      guard case .push(let first)? = try a.handle(.save).first else { return XCTFail("no commit") }
+      _ = try scenario.answer(.push(first))
+      XCTAssertEqual(scenario.stagedPartCount, 1)
+      // The store is replaced by a copy, which has another identity.
+      a.restore(copy)
+      try a.synchronize(.copied)
+      scenario.time += Hub.Limits().partLifetime
+      b.wall = scenario.time
+      let count = isCommitInParts ? 7 : Int(Hub.Limits().commitsUntilCleanup)
+      if isCommitInParts {
+        try b.insertNotes(count, in: folder)
+        try b.synchronize()
+      } else {
+        for _ in 0..<count {
+          try b.insertNotes(1, in: folder)
+          try b.synchronize()
+        }
+      }
+      XCTAssertEqual(scenario.stagedPartCount, 0)
+      // A late part of it is refused, so that its device would begin again.
+      var second = first
+      second.deviceSequence = first.deviceSequence
+      second.part = CommitPart(number: 1, previous: first.digest, isLast: true)
+      guard case .pushed(_, .incomplete) = try scenario.answer(.push(second)) else { return XCTFail("accepted") }
+      try assertEqualObjects(scenario, count: 1 + count)
+    }
+  }
+
   func testPartsThatDoNotBelongTogetherAreRefused() throws {
     let (scenario, folder) = try scenario()
     let a = scenario.devices[0]

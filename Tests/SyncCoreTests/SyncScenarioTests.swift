@@ -175,6 +175,22 @@ final class SyncScenarioTests: XCTestCase {
     guard case .push? = try a.handle(.save).first else { return XCTFail("no commit") }
   }
 
+  func testTheProgressOfAPullCountsCommits() throws {
+    let scenario = Scenario()
+    let (a, b) = (scenario.devices[0], scenario.devices[1])
+    for number in 0..<6 {
+      _ = try a.insertFolder("\(number)")
+      try a.synchronize()
+    }
+    b.limits.recordsInPage = 2
+    b.restart()
+    var progress: [[Int64]] = []
+    try b.synchronize { _ in if let (received, total) = b.zone.pullProgress { progress.append([received, total]) } }
+    XCTAssertEqual(progress.first, [2, 6])
+    XCTAssertEqual(progress.map(\.[1]), progress.map { _ in 6 })
+    XCTAssertNil(b.zone.pullProgress)
+  }
+
   func testAnOptionalRelationshipToADeletedObjectIsNil() throws {
     let scenario = Scenario()
     let (a, b) = (scenario.devices[0], scenario.devices[1])

@@ -90,6 +90,29 @@ class HubStorageSpecification: XCTestCase {
     XCTAssertEqual(try zone.push(late), .incomplete(hubTime: TestZone.time))
   }
 
+  func testPartsOfACommitThatIsNotContinuedAreDropped() throws {
+    var limits = Hub.Limits()
+    // All parts are old as soon as another device stages one.
+    limits.partLifetime = -1
+    let zone = try makeZone(limits)
+    var (one, other) = (TestDevice(1, incarnation: zone.incarnation), TestDevice(2, incarnation: zone.incarnation))
+    func parts(_ commits: [SealedCommit]) -> [SealedCommit] {
+      var parts = commits
+      parts[0].part = CommitPart(number: 0, previous: nil, isLast: false)
+      parts[1].part = CommitPart(number: 1, previous: parts[0].digest, isLast: true)
+      parts[1].deviceSequence = parts[0].deviceSequence
+      return parts
+    }
+    let (abandoned, complete) = (parts([one.commit(1), one.commit(2)]), parts([other.commit(3), other.commit(4)]))
+    XCTAssertEqual(try zone.push(abandoned[0]), .staged(hubTime: TestZone.time))
+    XCTAssertEqual(try zone.push(complete[0]), .staged(hubTime: TestZone.time))
+    XCTAssertEqual(try zone.push(abandoned[1]), .incomplete(hubTime: TestZone.time))
+    guard case .accepted = try zone.push(complete[1]) else { return XCTFail("It is not accepted.") }
+    XCTAssertEqual(
+      Set(try zone.pages(TestDevice(3, incarnation: nil).pullRequest()).flatMap(\.records).map(\.name)),
+      [TestDevice.name(3), TestDevice.name(4)])
+  }
+
   func testRecordsOfACommitAreInTheOrderOfTheirNames() throws {
     let zone = try makeZone()
     var device = TestDevice(1, incarnation: zone.incarnation)

@@ -6,7 +6,7 @@ final class MemoryHubStorage: HubStorage {
   private var heads: [Digest] = [.zero]
   private var log: [CommitEntry] = []
   private var records: [RecordName: StoredRecord] = [:]
-  private var parts: [DeviceID: [SealedCommit]] = [:]
+  private var parts: [DeviceID: [(part: SealedCommit, time: Int64)]] = [:]
 
   init(incarnation: Incarnation) { identity = incarnation }
 
@@ -24,13 +24,18 @@ final class MemoryHubStorage: HubStorage {
   func setRecord(_ record: StoredRecord) { records[record.name] = record }
 
   func stagedParts(of device: DeviceID) -> StagedParts? {
-    guard let parts = parts[device], let last = parts.last else { return nil }
+    guard let parts = parts[device], let last = parts.last?.part else { return nil }
     return StagedParts(deviceSequence: last.deviceSequence, count: Int64(parts.count), lastDigest: last.digest)
   }
 
-  func stagedPart(_ number: Int64, of device: DeviceID) -> SealedCommit? { parts[device]?.first { $0.part.number == number } }
-  func stage(_ part: SealedCommit) { parts[part.device, default: []].append(part) }
+  func stagedPart(_ number: Int64, of device: DeviceID) -> SealedCommit? {
+    parts[device]?.map(\.part).first { $0.part.number == number }
+  }
+  func stage(_ part: SealedCommit, at time: Int64) { parts[part.device, default: []].append((part, time)) }
   func removeStagedParts(of device: DeviceID) { parts[device] = nil }
+  func removeStagedParts(before time: Int64) {
+    for (device, parts) in parts { self.parts[device] = parts.filter { $0.time >= time } }
+  }
 
   func append(_ entry: CommitEntry, head: Digest) {
     log.append(entry)

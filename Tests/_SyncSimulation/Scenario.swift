@@ -28,15 +28,14 @@ package final class Scenario {
     let store: SimulatedStore
     package let keys = SimulatedKeys()
     private var client: SyncClient
-    private var lastRecord: UInt64 = 0
+    private var model = Scenario.model
     package var wall: Int64 = 1_000
     package var limits = SyncClient.Limits()
 
     init(_ scenario: Scenario, _ id: UInt64) {
       self.scenario = scenario
-      store = SimulatedStore(device: DeviceID(id))
+      store = SimulatedStore(device: DeviceID(id), hasOrderedIDs: true)
       client = SyncClient(Scenario.model, keys, SimulatedHashing())
-      lastRecord = id << 32
     }
 
     package var objects: [RecordID: SyncedObject] { store.state.objects }
@@ -49,7 +48,16 @@ package final class Scenario {
     package var pendingCount: Int { store.state.saves.count { $0.number > store.state.zone.settledThrough } }
 
     /// Starts the process again.
-    package func restart() { client = SyncClient(Scenario.model, keys, SimulatedHashing(), limits: limits) }
+    package func restart() { client = SyncClient(model, keys, SimulatedHashing(), limits: limits) }
+
+    /// Gives the device another version of the model, and makes the objects from the records again.
+    package func adoptModel(_ model: SyncModel) throws {
+      (self.model, store.model) = (model, model)
+      try store.transaction {
+        try VisibleState(model, in: store, batch: 100).update(store.records(after: nil, maximumCount: .max))
+      }
+      restart()
+    }
 
     /// Returns a copy of the store's file, to be restored later.
     package func backUp() -> Any { store.state }
@@ -77,10 +85,7 @@ package final class Scenario {
       }
     }
 
-    package func newID() -> RecordID {
-      lastRecord += 1
-      return RecordID(high: 1, low: lastRecord)
-    }
+    package func newID() -> RecordID { store.newID() }
 
     package func save(_ changes: PendingChange...) throws { try save(changes) }
 
@@ -115,6 +120,7 @@ package final class Scenario {
       return id
     }
 
+    @discardableResult
     package func insertNote(_ text: String, in folder: RecordID) throws -> RecordID {
       let id = newID()
       try save(PendingChange(id, entity: Scenario.note, [Scenario.text: .text(text), Scenario.owner: .reference(folder)]))

@@ -12,6 +12,8 @@ final class SimulatedHub: HubStorage {
     var order: [PagePosition] = []
     /// The staged parts of incomplete commits.
     var parts: [DeviceID: [SealedCommit]] = [:]
+    /// When they were staged.
+    var partTimes: [Digest: Int64] = [:]
   }
   var state: State
 
@@ -43,7 +45,16 @@ final class SimulatedHub: HubStorage {
     return StagedParts(deviceSequence: last.deviceSequence, count: Int64(parts.count), lastDigest: last.digest)
   }
   func stagedPart(_ number: Int64, of device: DeviceID) -> SealedCommit? { state.parts[device]?.first { $0.part.number == number } }
-  func stage(_ part: SealedCommit) { state.parts[part.device, default: []].append(part) }
+  func stage(_ part: SealedCommit, at time: Int64) {
+    state.parts[part.device, default: []].append(part)
+    state.partTimes[part.digest] = time
+  }
+  func removeStagedParts(before time: Int64) {
+    for (device, parts) in state.parts {
+      let remaining = parts.filter { state.partTimes[$0.digest] ?? 0 >= time }
+      state.parts[device] = remaining.isEmpty ? nil : remaining
+    }
+  }
   func removeStagedParts(of device: DeviceID) { state.parts[device] = nil }
 
   func append(_ entry: CommitEntry, head: Digest) {

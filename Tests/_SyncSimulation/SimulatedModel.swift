@@ -13,6 +13,8 @@ struct SimulatedModel {
 
   struct Entity {
     let id: EntityID
+    /// An attribute that identifies the object: no two insertions have the same value, and it never changes.
+    let serial: PropertyID
     let attributes: [PropertyID]
     let references: [Reference]
   }
@@ -33,7 +35,9 @@ struct SimulatedModel {
             property: PropertyID(UInt64(number * 100 + 50 + index)), destination: destination, isRequired: isRequired,
             isExclusive: random.chance(0.5)))
       }
-      entities.append(Entity(id: EntityID(UInt64(number)), attributes: attributes, references: references))
+      entities.append(
+        Entity(
+          id: EntityID(UInt64(number)), serial: PropertyID(UInt64(number * 100 + 49)), attributes: attributes, references: references))
     }
     self.entities = entities
     syncModel = SyncModel(
@@ -48,5 +52,15 @@ struct SimulatedModel {
         }))
   }
 
+  /// Returns an earlier version of the model, which lacks an entity.
+  func earlierVersion(without number: Int) -> SyncModel {
+    SyncModel(entities: syncModel.entities.filter { $0.key != entities[number].id })
+  }
+
   func entity(_ id: EntityID) -> Entity { entities[Int(id.value)] }
+
+  /// Returns which object a state or a change belongs to, or nil if it does not say.
+  func serial(_ entity: EntityID, _ values: [PropertyID: FieldValue]) -> Int64? {
+    if case .integer(let serial)? = values[self.entity(entity).serial] { serial } else { nil }
+  }
 }

@@ -13,6 +13,11 @@ final class SimulatedStore: SyncStore {
     var quarantined: [RecordName: StoredRecord] = [:]
     /// The records that have ever referred to a record, and by which relationships.
     var referrers: [RecordID: [RecordID: Set<PropertyID>]] = [:]
+    /// The range of the IDs that new objects get, and the number of the last one.
+    var range: UInt64
+    var lastKey: UInt64 = 0
+    /// The records of which objects got other ones, with those.
+    var renewals: [(former: RecordID, new: RecordID)] = []
   }
 
   /// The process was killed.
@@ -33,7 +38,16 @@ final class SimulatedStore: SyncStore {
   /// How the contract of the store was violated.
   private(set) var violation: String?
 
-  init(device: DeviceID) { state = State(zone: ZoneState(device: device)) }
+  /// The version of the model that the store has.
+  var model: SyncModel?
+
+  /// Whether the IDs of new objects are in the order in which the objects were inserted.
+  let hasOrderedIDs: Bool
+
+  init(device: DeviceID, hasOrderedIDs: Bool = false) {
+    self.hasOrderedIDs = hasOrderedIDs
+    state = State(zone: ZoneState(device: device), range: device.value)
+  }
 
   private func call(_ count: Int = 0) throws {
     largestPortion = max(largestPortion, count)
@@ -131,6 +145,9 @@ final class SimulatedStore: SyncStore {
     for change in changes {
       if !writtenObjects.insert(change.id).inserted { violation = "object \(change.id.low) was written twice" }
       state.objects[change.id] = change.object
+      if let entity = change.object?.entity, let model, model.entities[entity] == nil {
+        violation = "object \(change.id.low) has entity \(entity.value), which the model lacks"
+      }
       if change.object != nil { continue }
       for referrer in (state.referrers[change.id] ?? [:]).keys {
         if state.objects[referrer]?.values.values.contains(where: { $0.reference == change.id }) ?? false {
@@ -191,7 +208,39 @@ final class SimulatedStore: SyncStore {
     return names.prefix(maximumCount).compactMap { state.quarantined[$0] }
   }
 
+  func renewRecords(_ ids: [RecordID]) throws -> [RecordID: RecordID] {
+    try call(ids.count)
+    let renewed = Dictionary(uniqueKeysWithValues: ids.map { ($0, newID()) })
+    func renew(_ values: [PropertyID: FieldValue]) -> [PropertyID: FieldValue] {
+      values.mapValues { value in value.reference.flatMap { renewed[$0] }.map { .reference($0) } ?? value }
+    }
+    for index in state.saves.indices where state.saves[index].number > state.zone.settledThrough {
+      let stamp = state.saves[index].stamp
+      state.saves[index].changes = state.saves[index].changes.map { change in
+        let new = PendingChange(renewed[change.id] ?? change.id, entity: change.entity, change.values.map(renew))
+        addReferrer(new.id, new.record(stamp))
+        return new
+      }
+    }
+    for (id, object) in state.objects {
+      state.objects[id] = nil
+      state.objects[renewed[id] ?? id] = SyncedObject(entity: object.entity, renew(object.values))
+    }
+    for (former, new) in renewed.sorted(by: { $0.key < $1.key }) { state.renewals.append((former, new)) }
+    return renewed
+  }
+
   // MARK: The application
+
+  /// Returns an ID for a new object. If the store was replaced by an older copy, an object that was lost can have the same.
+  func newID() -> RecordID {
+    while true {
+      state.lastKey += 1
+      let low = state.range << 20 | state.lastKey
+      let id = RecordID(high: hasOrderedIDs ? 1 : low &* 0x9E37_79B9_7F4A_7C15, low: low)
+      if state.entries[id] == nil { return id }
+    }
+  }
 
   /// Sets the objects that are there before synchronization begins.
   func setExistingObjects(_ objects: [RecordID: SyncedObject]) {

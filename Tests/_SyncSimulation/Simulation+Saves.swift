@@ -4,12 +4,12 @@ extension Simulation {
   /// Makes a random save on a device, as an application would: with the delete rules Cascade for required relationships and Nullify for
   /// others.
   func save(on device: SimulatedDevice, _ random: inout SimulationRandom) throws {
-    var editor = ObjectEditor(objects: device.store.state.objects, model: model)
+    var editor = ObjectEditor(objects: device.store.state.objects, model: model, version: device.model)
     // Some saves are as large as a batch request.
     for _ in 0...(random.chance(0.02) ? 12 : random.number(below: 4)) {
       let choice = random.number(below: 100)
       if choice < 40 {
-        editor.insert(newRecordID(), &random)
+        editor.insert(device.store.newID(), serial: newSerial(), &random)
       } else if choice < 85 {
         editor.update(&random)
       } else {
@@ -18,8 +18,9 @@ extension Simulation {
     }
     let changes = editor.changes
     if changes.isEmpty { return }
+    let serials = editor.serials
     let save = try device.store.save(changes, at: wall(of: device))
-    record(save, of: device)
+    checks.noteSave(save, serials, of: device)
   }
 }
 
@@ -28,9 +29,11 @@ struct ObjectEditor {
   private(set) var objects: [RecordID: SyncedObject]
   private let original: [RecordID: SyncedObject]
   private let model: SimulatedModel
+  /// The version of the model that the device has.
+  private let version: SyncModel
 
-  init(objects: [RecordID: SyncedObject], model: SimulatedModel) {
-    (self.objects, original, self.model) = (objects, objects, model)
+  init(objects: [RecordID: SyncedObject], model: SimulatedModel, version: SyncModel) {
+    (self.objects, original, self.model, self.version) = (objects, objects, model, version)
   }
 
   /// What differs from the original.
@@ -45,6 +48,11 @@ struct ObjectEditor {
       case (nil, nil): return nil
       }
     }
+  }
+
+  /// Which objects the records are.
+  var serials: [RecordID: Int64] {
+    objects.merging(original) { first, _ in first }.compactMapValues { model.serial($0.entity, $0.values) }
   }
 
   private func objects(of entity: Int) -> [RecordID] {
@@ -68,9 +76,9 @@ struct ObjectEditor {
     for (id, object) in objects where object.values[reference.property] == destination { objects[id]?.values[reference.property] = .null }
   }
 
-  mutating func insert(_ id: RecordID, _ random: inout SimulationRandom) {
-    guard let entity = random.element(of: model.entities) else { return }
-    var values: [PropertyID: FieldValue] = [:]
+  mutating func insert(_ id: RecordID, serial: Int64, _ random: inout SimulationRandom) {
+    guard let entity = random.element(of: model.entities), version.entities[entity.id] != nil else { return }
+    var values: [PropertyID: FieldValue] = [entity.serial: .integer(serial)]
     for attribute in entity.attributes { values[attribute] = Self.value(&random) }
     for reference in entity.references {
       let destination = destination(reference, &random)

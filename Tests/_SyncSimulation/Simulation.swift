@@ -9,10 +9,17 @@ final class SimulatedDevice {
   var clockError: Int64
   /// An older copy of the store.
   var copy: SimulatedStore.State?
+  /// The identity under which the device has lost saves without noticing it.
+  var forkedIdentity: DeviceID?
+  /// The version of the model that the device has.
+  var model: SyncModel
 
-  init(_ number: Int, _ store: SimulatedStore, _ client: SyncClient, clockError: Int64) {
-    (self.number, self.store, self.client, self.clockError) = (number, store, client, clockError)
+  init(_ number: Int, _ store: SimulatedStore, _ client: SyncClient, _ model: SyncModel, clockError: Int64) {
+    (self.number, self.store, self.client, self.model, self.clockError) = (number, store, client, model, clockError)
   }
+
+  /// Whether the device has not noticed yet that its store was replaced.
+  var isForked: Bool { forkedIdentity == store.state.zone.device }
 }
 
 /// A violation of an invariant.
@@ -33,6 +40,13 @@ package final class Simulation {
     package var loss: Double
     /// Whether devices lack keys for a time. Meanwhile, parts of saves are not visible.
     package var losesKeys: Bool
+    /// Whether commits often get lost, and pulls do not: what was saved waits for a long time. Then no store is copied: what waits is sent
+    /// again in other commits than the former identity has sent, so that a save can be visible in part until the last of them arrives.
+    var losesCommits: Bool { seed % 7 == 0 }
+    /// Whether many saves of different devices have the same time.
+    var hasCoarseClocks: Bool { seed % 11 == 0 }
+    /// Whether devices have earlier versions of the model for a time.
+    var hasEarlierModels: Bool { seed % 5 == 0 }
 
     package init(seed: UInt64, deviceCount: Int, loss: Double, losesKeys: Bool = false) {
       (self.seed, self.deviceCount, self.loss, self.losesKeys) = (seed, deviceCount, loss, losesKeys)
@@ -65,28 +79,36 @@ package final class Simulation {
   /// The time, in milliseconds since 1970.
   var time: Int64 = 1_800_000_000_000
   var checks = SimulationChecks()
-  private var lastRecord: UInt64 = 0
+  private var lastSerial: Int64 = 0
   private var lastIdentity: UInt64 = 0
   /// The probability of faults of the network: 0 in the final phase.
   private var loss: Double
+  /// Whether the final phase has begun, without faults.
+  private var isQuiet = false
 
   package init(_ setup: Setup) {
     self.setup = setup
     loss = setup.loss
     var random = SimulationRandom(setup.seed)
     model = SimulatedModel(&random)
-    hub = Hub(hashing)
+    var hubLimits = Hub.Limits()
+    (hubLimits.partLifetime, hubLimits.commitsUntilCleanup) = (20_000, 3)
+    hub = Hub(hashing, limits: hubLimits)
     keys = (0..<setup.deviceCount).map { _ in SimulatedKeys() }
     storage = SimulatedHub(incarnation: random.next())
     for number in 0..<setup.deviceCount {
       let store = SimulatedStore(device: newIdentity())
       let error: Int64 = [0, 0, -3_600_000, 3_600_000, Int64(random.number(below: 100)) - 50][random.number(below: 5)]
-      let device = SimulatedDevice(number, store, makeClient(number), clockError: error)
+      let hasEarlierModel = setup.hasEarlierModels && random.chance(0.5)
+      let version = hasEarlierModel ? model.earlierVersion(without: random.number(below: model.entities.count)) : model.syncModel
+      let client = SyncClient(version, keys[number], hashing, limits: limits(of: number))
+      let device = SimulatedDevice(number, store, client, version, clockError: setup.hasCoarseClocks ? 0 : error)
+      store.model = version
       devices.append(device)
       // Objects from before synchronization.
       if random.chance(0.3) {
-        var editor = ObjectEditor(objects: [:], model: model)
-        for _ in 0..<(3 + random.number(below: 5)) { editor.insert(newRecordID(), &random) }
+        var editor = ObjectEditor(objects: [:], model: model, version: version)
+        for _ in 0..<(3 + random.number(below: 5)) { editor.insert(store.newID(), serial: newSerial(), &random) }
         store.setExistingObjects(editor.objects)
         for (id, object) in editor.objects.sorted(by: { $0.key < $1.key }) { checks.addBaseline(id, object) }
         for id in editor.objects.keys.sorted() where random.chance(0.8) { addBaseline(id, on: device) }
@@ -94,7 +116,9 @@ package final class Simulation {
     }
   }
 
-  private func makeClient(_ number: Int) -> SyncClient { SyncClient(model.syncModel, keys[number], hashing, limits: limits(of: number)) }
+  private func makeClient(_ device: SimulatedDevice) -> SyncClient {
+    SyncClient(device.model, keys[device.number], hashing, limits: limits(of: device.number))
+  }
 
   func limits(of number: Int) -> SyncClient.Limits {
     var limits = SyncClient.Limits()
@@ -106,9 +130,9 @@ package final class Simulation {
     return limits
   }
 
-  func newRecordID() -> RecordID {
-    lastRecord += 1
-    return RecordID(high: lastRecord &* 0x9E37_79B9_7F4A_7C15, low: lastRecord)
+  func newSerial() -> Int64 {
+    lastSerial += 1
+    return lastSerial
   }
 
   func newIdentity() -> DeviceID {
@@ -172,7 +196,7 @@ package final class Simulation {
   private func run(_ event: SimulationEvent) throws {
     var random = SimulationRandom(event.seed)
     // Some saves of different devices have the same time.
-    time += 500 * Int64(random.number(below: 4))
+    time += setup.hasCoarseClocks ? (random.chance(0.1) ? 500 : 0) : 500 * Int64(random.number(below: 4))
     let device = devices[event.device % devices.count]
     switch event.kind {
     case .save:
@@ -186,20 +210,23 @@ package final class Simulation {
     case .remoteChange: try handle(.remoteChange, on: device, &random)
     case .kill:
       switch random.number(below: 10) {
-      case 0...1: try handle(.copied, on: device, &random)
-      case 2...3: try restart(device, &random)
+      case 0...1: if !device.isForked, !setup.losesCommits { try handleCopy(device, &random) }
+      case 2: try adoptModel(device, &random)
+      case 3: try restart(device, &random)
       default: device.store.callsUntilKill = random.number(below: 60)
       }
     case .setClock: device.clockError = Int64(random.number(below: 7_200_000)) - 3_600_000
     case .restoreHub:
-      guard let copy = random.element(of: hubCopies) else { break }
+      // Often the last one: it has what some devices have, so that they do not notice the restoration.
+      guard let copy = random.chance(0.5) ? hubCopies.last : random.element(of: hubCopies) else { break }
       let incarnation = storage.state.incarnation
       // Answers from before the restoration arrive late.
       for index in network.indices { if case .pushAnswer = network[index].message { network[index].isSlow = true } }
       storage.state = copy
       storage.state.incarnation = random.chance(0.5) ? Incarnation(random.next()) : incarnation
-      hubCopies = [copy]
-    case .restoreDevice: try restore(device, &random)
+      // A later state may be restored afterwards.
+      if random.chance(0.5) { hubCopies = [copy] }
+    case .restoreDevice: if !setup.losesCommits { try restore(device, &random) }
     case .setKeys:
       let missing = random.chance(0.7) ? random.next() % 2 : nil
       keys[device.number].isMissing = { $0.version.words.1 % 2 == missing }
@@ -209,12 +236,13 @@ package final class Simulation {
   }
 
   private func becomeQuiet() throws {
-    loss = 0
+    (loss, isQuiet) = (0, true)
     var random = SimulationRandom(setup.seed ^ 0xABCD)
     for device in devices {
       device.store.callsUntilKill = nil
       for id in device.store.state.objects.keys.sorted() { addBaseline(id, on: device) }
       keys[device.number].isMissing = { _ in false }
+      try adoptModel(device, &random)
       try handle(.keysChanged, on: device, &random)
     }
     for round in 0..<60 {
@@ -263,13 +291,14 @@ package final class Simulation {
   private func survivingKill(_ device: SimulatedDevice, _ body: () throws -> Void) throws {
     do { try body() } catch is SimulatedStore.Kill {
       device.store.callsUntilKill = nil
-      device.client = makeClient(device.number)
+      device.client = makeClient(device)
     }
+    checks.noteRenewals(of: device)
     try checks.noteRestamps(of: device)
   }
 
   private func restart(_ device: SimulatedDevice, _ random: inout SimulationRandom) throws {
-    device.client = makeClient(device.number)
+    device.client = makeClient(device)
     try handle(.remoteChange, on: device, &random)
   }
 
@@ -280,22 +309,56 @@ package final class Simulation {
       return
     }
     let lastTime = device.store.state.zone.clock.last
-    checks.noteLostSaves(of: device, restoredTo: copy)
-    device.store.state = copy
-    device.client = makeClient(device.number)
     device.copy = nil
     // A device that does not notice stamps its saves by its wall clock, which is later than anything that it has stamped, unless the clock
-    // was set back.
+    // was set back. It does not notice the commits of an identity that it has taken since.
     let isNoticed =
-      random.chance(0.6) || lastTime.milliseconds >= device.store.state.zone.clock.hubTime(at: wall(of: device))
-    try handle(isNoticed ? .copied : .remoteChange, on: device, &random)
+      random.chance(0.6) || lastTime.milliseconds >= copy.zone.clock.hubTime(at: wall(of: device))
+      || copy.zone.device != device.store.state.zone.device
+    // One fault at a time: the copy may contain what was saved after a restoration that the device has not noticed yet.
+    if isNoticed, copy.zone.device == device.forkedIdentity { return }
+    checks.noteLostSaves(of: device, restoredTo: copy) { storage.version(of: hashing.name(of: $0)) != nil }
+    device.store.state = copy
+    device.client = makeClient(device)
+    if setup.hasEarlierModels { try makeObjects(device) }  // The copy can be from before a later version of the model.
+    if !isNoticed {
+      device.forkedIdentity = copy.zone.device
+      // The former process has ended: its requests have arrived or are lost, and their answers do not reach the new one.
+      network.removeAll { $0.message.device == device.number }
+    }
+    if !isNoticed { return try handle(.remoteChange, on: device, &random) }
+    try handleCopy(device, &random)
     // If the process was killed, the next one notices it again.
-    if isNoticed, device.store.state.zone.device == copy.zone.device { try handle(.copied, on: device, &random) }
+    if device.store.state.zone.device == copy.zone.device { try handle(.copied, on: device, &random) }
+  }
+
+  /// Lets a device notice that its store was copied. New objects get IDs of another range.
+  private func handleCopy(_ device: SimulatedDevice, _ random: inout SimulationRandom) throws {
+    (device.store.state.range, device.store.state.lastKey) = (newIdentity().value, 0)
+    try handle(.copied, on: device, &random)
+  }
+
+  /// Gives a device the newest version of the model. Its process starts again, and makes the objects from the records.
+  private func adoptModel(_ device: SimulatedDevice, _ random: inout SimulationRandom) throws {
+    device.model = model.syncModel
+    device.store.model = device.model
+    try makeObjects(device)
+    try restart(device, &random)
+  }
+
+  private func makeObjects(_ device: SimulatedDevice) throws {
+    device.store.callsUntilKill = nil
+    try device.store.transaction {
+      try VisibleState(device.model, in: device.store, batch: limits(of: device.number).recordsInBatch).update(
+        device.store.records(after: nil, maximumCount: .max))
+    }
   }
 
   // MARK: Network
 
   private func send(_ message: Message, failure: Message?, _ random: inout SimulationRandom) {
+    var loss = loss
+    if case .pushRequest = message, setup.losesCommits, !isQuiet { loss = 0.8 }
     if random.chance(loss) {
       if let failure { network.append((failure, false)) }
       return
@@ -330,11 +393,17 @@ package final class Simulation {
     }
     if let device = message.receiver { try checks.check(devices[device], in: self) }
   }
-
-  func record(_ save: PendingSave, of device: SimulatedDevice) { checks.noteSave(save, of: device) }
 }
 
 extension Simulation.Message {
+  /// The device that has sent the message or will receive it.
+  fileprivate var device: Int {
+    switch self {
+    case .pullRequest(let device, _), .pushRequest(let device, _), .pullFailure(let device), .pushFailure(let device): device
+    case .pullAnswer(let device, _), .pushAnswer(let device, _, _): device
+    }
+  }
+
   fileprivate var receiver: Int? {
     switch self {
     case .pullRequest, .pushRequest: nil

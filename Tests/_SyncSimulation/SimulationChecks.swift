@@ -6,20 +6,63 @@ final class SimulationChecks {
   final class Save {
     let device: Int
     let number: Int64
-    let changes: [PendingChange]
+    private(set) var changes: [PendingChange]
+    /// Which objects the records are.
+    private(set) var serials: [RecordID: Int64]
     var stamps: [Stamp]
     /// The stamp that a value must have at least. A corrected wall clock lowers it.
     var lowestStamp: Stamp { stamps.min() ?? stamps[0] }
     var isAccepted = false
     var isLost = false
+    /// Records that the hub never had, because they were deleted before they were sent. A restored store can insert them again.
+    var revived: Set<RecordID> = []
 
     /// Returns whether the save wrote a value.
     func has(written field: Field, of id: RecordID) -> Bool {
       changes.contains { $0.id == id && $0.values?[field.property] == field.value }
     }
 
-    init(_ save: PendingSave, of device: Int) {
+    init(_ save: PendingSave, _ serials: [RecordID: Int64], of device: Int) {
       (self.device, number, changes, stamps) = (device, save.number, save.changes, [save.stamp])
+      let ids = Set(save.changes.flatMap { [$0.id] + ($0.values ?? [:]).values.compactMap(\.reference) })
+      self.serials = serials.filter { ids.contains($0.key) }
+    }
+
+    private init(copying save: Save) {
+      (device, number, changes, serials, stamps) = (save.device, save.number, save.changes, save.serials, save.stamps)
+      (isAccepted, isLost) = (save.isAccepted, save.isLost)
+    }
+
+    /// Replaces a record by another one that its object has got.
+    ///
+    /// - Returns: The save as it was, if the hub has it.
+    func renew(_ former: RecordID, _ new: RecordID) -> Save? { replace([former: new]) }
+
+    /// Replaces the records by those that a copy of the store has.
+    ///
+    /// - Returns: The save as it was, if the hub has it.
+    func restore(_ copied: [PendingChange]) -> Save? {
+      var replaced: [RecordID: RecordID] = [:]
+      for (mine, other) in zip(changes, copied) {
+        replaced[mine.id] = other.id
+        for (property, value) in mine.values ?? [:] {
+          if let former = value.reference, let new = other.values?[property]?.reference { replaced[former] = new }
+        }
+      }
+      return replace(replaced)
+    }
+
+    private func replace(_ replaced: [RecordID: RecordID]) -> Save? {
+      let new = changes.map { change in
+        let values = change.values?.mapValues { value in value.reference.flatMap { replaced[$0] }.map(FieldValue.reference) ?? value }
+        return PendingChange(replaced[change.id] ?? change.id, entity: change.entity, values)
+      }
+      if new == changes { return nil }
+      let copy = isAccepted ? Save(copying: self) : nil
+      changes = new
+      serials = Dictionary(serials.map { (replaced[$0.key] ?? $0.key, $0.value) }) { first, _ in first }
+      isAccepted = false
+      return copy
     }
   }
 
@@ -32,23 +75,36 @@ final class SimulationChecks {
   /// The records that each device has seen deleted on the hub.
   private var deleted: Set<RecordID> = []
 
-  /// The records that applications have deleted.
-  private var deletions: Set<RecordID> = []
-
-  /// Records that a restored store has inserted again. If their former deletion was part of the same commit as their insertion, the hub never
-  /// had them.
-  private var revived: Set<RecordID> = []
+  /// The objects that applications have deleted.
+  private var deletions: Set<Int64> = []
+  /// The renewals of each device that were applied to its saves.
+  private var renewalCounts: [Int: Int] = [:]
 
   func addBaseline(_ id: RecordID, _ object: SyncedObject) { baseline[id] = object }
 
   // MARK: Events
 
-  func noteSave(_ save: PendingSave, of device: SimulatedDevice) {
-    let save = Save(save, of: device.number)
+  func noteSave(_ save: PendingSave, _ serials: [RecordID: Int64], of device: SimulatedDevice) {
+    let save = Save(save, serials, of: device.number)
     saves.append(save)
     byDevice[device.number, default: [:]][save.number] = save
     byStamp[save.stamps[0], default: []].append(save)
-    for change in save.changes where change.values == nil { deletions.insert(change.id) }
+    for change in save.changes where change.values == nil { if let serial = save.serials[change.id] { deletions.insert(serial) } }
+  }
+
+  /// Records that objects have got other records.
+  func noteRenewals(of device: SimulatedDevice) {
+    for (former, new) in device.store.state.renewals.dropFirst(renewalCounts[device.number] ?? 0) {
+      for save in (byDevice[device.number] ?? [:]).values.sorted(by: { $0.number < $1.number }) {
+        if let copy = save.renew(former, new) { add(copy) }
+      }
+    }
+    renewalCounts[device.number] = device.store.state.renewals.count
+  }
+
+  private func add(_ save: Save) {
+    saves.append(save)
+    for stamp in save.stamps { byStamp[stamp, default: []].append(save) }
   }
 
   /// Records the stamps that saves have after a wall clock was corrected.
@@ -73,14 +129,20 @@ final class SimulationChecks {
   func noteAccepted(_ commit: SealedCommit) { for save in byCommit[commit.digest] ?? [] { save.isAccepted = true } }
 
   /// Records that saves were lost with a device's store, unless the hub has them.
-  func noteLostSaves(of device: SimulatedDevice, restoredTo copy: SimulatedStore.State) {
-    for (number, save) in byDevice[device.number] ?? [:] where number > copy.lastNumber {
+  func noteLostSaves(of device: SimulatedDevice, restoredTo copy: SimulatedStore.State, _ isOnHub: (RecordID) -> Bool) {
+    let lost = (byDevice[device.number] ?? [:]).filter { $0.key > copy.lastNumber }
+    let revived = lost.values.flatMap(\.changes).filter { $0.values == nil && !isOnHub($0.id) }.map(\.id)
+    for (number, save) in lost {
       if !save.isAccepted { save.isLost = true }
+      save.revived.formUnion(revived)
       byDevice[device.number]?[number] = nil
     }
-    for save in copy.saves where save.number > copy.zone.settledThrough {
-      for change in save.changes where change.values != nil && copy.entries[change.id] == nil { revived.insert(change.id) }
+    // What was renewed since the copy has its former records again.
+    for pending in copy.saves {
+      guard let save = byDevice[device.number]?[pending.number], let former = save.restore(pending.changes) else { continue }
+      add(former)
     }
+    renewalCounts[device.number] = copy.renewals.count
   }
 
   // MARK: Invariants
@@ -94,12 +156,12 @@ final class SimulationChecks {
     if let count = state.outbox?.commit.records.count, count > simulation.limits(of: device.number).changesInCommit {
       throw SimulationFailure(invariant: "commits are bounded", detail: "device \(device.number): \(count) records")
     }
-    let view = StateView(state, simulation.model.syncModel, store: device.store)
+    let view = StateView(state, simulation.model, device.model)
     // The objects are those that follow from base, held states and pending saves.
     let expected = view.objects()
     // After a kill, the effects of a save on one-to-one relationships may not be reviewed yet.
     let isReviewed =
-      !simulation.model.syncModel.hasExclusiveReferences || state.lastNumber <= max(state.zone.reviewedThrough, state.zone.settledThrough)
+      !device.model.hasExclusiveReferences || state.lastNumber <= max(state.zone.reviewedThrough, state.zone.settledThrough)
     if isReviewed, expected != state.objects {
       let ids = Set(expected.keys).union(state.objects.keys).filter { expected[$0] != state.objects[$0] }.sorted()
       let difference = ids.map { "\($0.low): \(String(describing: state.objects[$0])), expected \(String(describing: expected[$0]))" }
@@ -140,30 +202,37 @@ final class SimulationChecks {
 
   /// Checks that of each save that a device shows a part of, it shows all, as far as later saves have not replaced it.
   private func checkAtomicity(_ view: StateView, _ device: SimulatedDevice) throws {
-    var seen: Set<ObjectIdentifier> = []
+    var missing: [ObjectIdentifier: PendingChange?] = [:]
+    func missingChange(of save: Save) -> PendingChange? {
+      if let known = missing[ObjectIdentifier(save)] { return known }
+      let change = save.changes.first { !includes($0, of: save, view) }
+      missing[ObjectIdentifier(save)] = .some(change)
+      return change
+    }
     for id in view.ids {
       for field in view.state(of: id)?.fields ?? [] {
-        let writers = byStamp[field.stamp] ?? []
-        guard let save = writers.first(where: { $0.has(written: field, of: id) }), seen.insert(ObjectIdentifier(save)).inserted else {
+        // A save whose objects got other records counts as two.
+        let writers = (byStamp[field.stamp] ?? []).filter { $0.has(written: field, of: id) }
+        guard let save = writers.first, writers.allSatisfy({ missingChange(of: $0) != nil }), let change = missingChange(of: save) else {
           continue
         }
-        for change in save.changes {
-          if !includes(change, save.lowestStamp, view) {
-            throw SimulationFailure(
-              invariant: "saves are atomic",
-              detail: "device \(device.number): save \(save.number) of device \(save.device) without \(change.id.low): "
-                + "\(save.stamps), \(String(describing: change.values)); \(String(describing: view.state(of: change.id)))")
-          }
-        }
+        throw SimulationFailure(
+          invariant: "saves are atomic",
+          detail: "device \(device.number): save \(save.number) of device \(save.device) without \(change.id.low): "
+            + "\(save.stamps), \(String(describing: change.values)); \(String(describing: view.state(of: change.id)))")
       }
     }
   }
 
   /// Returns whether a state contains a change or a later one.
-  private func includes(_ change: PendingChange, _ stamp: Stamp, _ view: StateView) -> Bool {
-    // An object that was deleted before its insertion was sent leaves no record.
-    guard let state = view.state(of: change.id) else { return deletions.contains(change.id) }
-    guard let values = change.values else { return state.isDeleted || revived.contains(change.id) }
+  private func includes(_ change: PendingChange, of save: Save, _ view: StateView) -> Bool {
+    if save.revived.contains(change.id) { return true }
+    // An object that was deleted before its insertion was sent leaves no record. Another object can have that.
+    guard let state = view.state(of: change.id), state.isDeleted || view.serial(of: change.id) == save.serials[change.id] else {
+      return save.serials[change.id].map(deletions.contains) ?? false
+    }
+    guard let values = change.values else { return state.isDeleted }
+    let stamp = save.lowestStamp
     return state.isDeleted
       || values.allSatisfy { property, value in
         guard let field = state[property] else { return false }
@@ -179,39 +248,42 @@ final class SimulationChecks {
       let ids = Set(other.keys).union(first.objects.keys).filter { other[$0] != first.objects[$0] }.map(\.low).sorted()
       throw SimulationFailure(invariant: "convergence", detail: "devices 0 and \(device.number) differ in \(ids)")
     }
-    let view = StateView(first, simulation.model.syncModel, store: simulation.devices[0].store)
+    let view = StateView(first, simulation.model, simulation.model.syncModel)
     let limit = simulation.time + DeviceClock.tolerance
     for id in view.ids {
       if let time = view.state(of: id)?.latestStamp?.time, time.milliseconds > limit {
         throw SimulationFailure(invariant: "no stamps of the future", detail: "\(id.low): \(time.milliseconds - simulation.time) ms ahead")
       }
     }
-    // What a save or a baseline has ever required of a record.
-    var required: [RecordID: Set<RecordID>] = [:]
+    // What a save or a baseline has ever required of an object.
+    var required: [Int64: Set<Int64>] = [:]
     let models = simulation.model.syncModel
-    func note(_ id: RecordID, _ entity: EntityID, _ values: [PropertyID: FieldValue]) {
+    func note(_ id: RecordID, _ entity: EntityID, _ values: [PropertyID: FieldValue], _ serials: [RecordID: Int64]) {
+      guard let serial = serials[id] else { return }
       for (property, value) in values where models.isRequired(property, of: entity) {
-        if let destination = value.reference { required[id, default: []].insert(destination) }
+        if let destination = value.reference.flatMap({ serials[$0] }) { required[serial, default: []].insert(destination) }
       }
     }
-    for (id, object) in baseline { note(id, object.entity, object.values) }
-    for save in saves { for change in save.changes { note(change.id, change.entity, change.values ?? [:]) } }
-    func mayBeDeleted(_ id: RecordID, depth: Int = 0) -> Bool {
-      deletions.contains(id) || depth < 8 && (required[id] ?? []).contains { mayBeDeleted($0, depth: depth + 1) }
+    let baselineSerials = baseline.compactMapValues { simulation.model.serial($0.entity, $0.values) }
+    for (id, object) in baseline { note(id, object.entity, object.values, baselineSerials) }
+    for save in saves { for change in save.changes { note(change.id, change.entity, change.values ?? [:], save.serials) } }
+    func mayBeDeleted(_ serial: Int64?, depth: Int = 0) -> Bool {
+      guard let serial else { return false }
+      return deletions.contains(serial) || depth < 8 && (required[serial] ?? []).contains { mayBeDeleted($0, depth: depth + 1) }
     }
     for save in saves where !save.isLost {
-      for change in save.changes where !includes(change, save.lowestStamp, view) {
+      for change in save.changes where !includes(change, of: save, view) {
         throw SimulationFailure(
           invariant: "nothing acknowledged is lost", detail: "save \(save.number) of device \(save.device): \(change.id.low)")
       }
       for change in save.changes where change.values != nil {
         let isHidden = first.objects[change.id] == nil && !view.lacksDestination(change.id)
-        if view.state(of: change.id)?.isDeleted ?? true || isHidden, !mayBeDeleted(change.id) {
+        if view.state(of: change.id)?.isDeleted ?? true || isHidden, !mayBeDeleted(save.serials[change.id]) {
           throw SimulationFailure(invariant: "only deletions delete", detail: "\(change.id.low)")
         }
       }
     }
-    for id in baseline.keys where first.objects[id] == nil && !view.lacksDestination(id) && !mayBeDeleted(id) {
+    for id in baseline.keys where first.objects[id] == nil && !view.lacksDestination(id) && !mayBeDeleted(baselineSerials[id]) {
       throw SimulationFailure(invariant: "only deletions delete", detail: "baseline \(id.low)")
     }
     if let id = view.unresolvedReference() {
@@ -236,10 +308,11 @@ struct StateView {
   /// The records that refer to a record by a one-to-one relationship.
   private let claims: [PropertyID: [RecordID: [(stamp: Stamp, id: RecordID)]]]
   private let model: SyncModel
+  private let simulated: SimulatedModel
   private let unsynchronized: [RecordID: SyncedObject]
 
-  init(_ state: SimulatedStore.State, _ model: SyncModel, store: SimulatedStore) {
-    self.model = model
+  init(_ state: SimulatedStore.State, _ simulated: SimulatedModel, _ version: SyncModel) {
+    (model, self.simulated) = (version, simulated)
     var states: [RecordID: Record] = [:]
     for (id, entry) in state.entries { states[id] = (entry.base?.record).joined(with: entry.held) }
     for save in state.saves where save.number > state.zone.settledThrough {
@@ -260,6 +333,14 @@ struct StateView {
 
   var ids: [RecordID] { Array(states.keys) }
   func state(of id: RecordID) -> Record? { states[id] }
+
+  /// Returns which object a record is; nil if it is deleted.
+  func serial(of id: RecordID) -> Int64? {
+    guard let state = states[id], let field = state[simulated.entity(state.entity).serial], case .integer(let serial) = field.value else {
+      return nil
+    }
+    return serial
+  }
 
   /// Returns whether a record must be deleted on the hub: it is there, has no object, and requires what is deleted there.
   func isOrphan(_ id: RecordID, in objects: [RecordID: SyncedObject]) -> Bool {
@@ -296,7 +377,7 @@ struct StateView {
   }
 
   func objects() -> [RecordID: SyncedObject] {
-    var present = Set(states.filter { !$0.value.isDeleted }.keys).union(unsynchronized.keys)
+    var present = Set(states.filter { !$0.value.isDeleted && model.entities[$0.value.entity] != nil }.keys).union(unsynchronized.keys)
     while true {
       let missing = present.filter { id in
         states[id]?.fields.contains { field in

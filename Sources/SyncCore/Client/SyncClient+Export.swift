@@ -9,6 +9,7 @@ extension SyncClient {
       while true {
         let saves = try unsentSaves(in: store, environment)
         guard let first = saves.first else { return nil }
+        if try !hasPulled && mayDeleteSentRecord(in: store) { return nil }
         var zone = try store.zone()
         let through: Int64
         if let (changes, last) = try wholeChanges(of: saves, in: store) {
@@ -23,6 +24,19 @@ extension SyncClient {
         try store.setZone(zone)
       }
     }
+  }
+
+  /// Returns whether a pending save deletes a record that was not sent, as far as the store knows.
+  ///
+  /// Nothing is sent of such a record. If the store was replaced by an older copy, the former state can have sent it: a pull shows that.
+  private func mayDeleteSentRecord(in store: some SyncStore) throws -> Bool {
+    var isFound = false
+    try forEachChange(after: try store.zone().settledThrough, in: store) { _, change in
+      if isFound || change.values != nil { return }
+      let entry = try store.entry(of: change.id)
+      isFound = entry?.state == nil && entry?.wasSent != true
+    }
+    return isFound
   }
 
   /// Replaces a part in the outbox that the hub has staged by the next one.
@@ -184,11 +198,11 @@ extension SyncClient {
     zone.settledThrough = frozen.through
     try store.setOutbox(nil)
     zone.accepted = point
-    var changed: [RecordID] = []
+    var (changed, unexpected): ([RecordID], [RecordID]) = ([], [])
     for record in frozen.commit.records {
       let stored = StoredRecord(
         name: record.name, sequence: point.sequence, version: record.version, isDeleted: record.isDeleted, body: record.body)
-      changed += try setBase(stored, &zone, in: store)
+      changed += try setBase(stored, &zone, &unexpected, in: store)
     }
     try holdSettledChanges(through: frozen.through, in: store)
     try store.setZone(zone)

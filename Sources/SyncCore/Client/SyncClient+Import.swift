@@ -12,6 +12,7 @@ extension SyncClient {
     zone.incarnation = page.incarnation
     var staging = zone.staging ?? ZoneState.Staging(from: zone.base)
     let outbox = try store.outbox()?.commit
+    var isForked = false
     for entry in page.commits {
       staging.point = ChainPoint(sequence: entry.sequence, head: try hashing.head(after: staging.point.head, adding: entry.digest))
       if let accepted = zone.accepted, accepted.sequence == staging.point.sequence, accepted != staging.point {
@@ -19,6 +20,12 @@ extension SyncClient {
         return false
       }
       if entry.digest == outbox?.digest { staging.listedOutbox = entry.digest }
+      if isFork(entry, zone, outbox) { isForked = true }
+    }
+    if isForked {
+      try store.setZone(zone)
+      try changeIdentity(isForked: true, in: store, environment)
+      zone = try store.zone()
     }
     try store.stage(page.records)
     if let last = page.records.last { staging.position = PagePosition(sequence: last.sequence, name: last.name) }
@@ -33,34 +40,40 @@ extension SyncClient {
   private func importStagedRecords(in store: some SyncStore) throws {
     var zone = try store.zone()
     guard let staging = zone.staging else { return }
-    var changed: [RecordID] = []
+    var (changed, unexpected): ([RecordID], [RecordID]) = ([], [])
     var position = 0
     while true {
       let batch = try store.stagedRecords(after: position, maximumCount: limits.recordsInBatch)
       if batch.isEmpty { break }
       position += batch.count
       for stored in batch {
-        changed += try setBase(stored, &zone, in: store)
+        changed += try setBase(stored, &zone, &unexpected, in: store)
       }
     }
     try store.removeStagedRecords()
+    let collisions = try collisions(among: unexpected, staging, in: store)
     if let listed = staging.listedOutbox, let frozen = try store.outbox(), frozen.commit.digest == listed {
       try holdSettledChanges(through: frozen.through, in: store)
       zone.settledThrough = frozen.through
       try store.setOutbox(nil)
     }
+    if zone.forkedThrough == .max { zone.forkedThrough = try lastSave(in: store) }
     zone.base = staging.point
     if let accepted = zone.accepted, accepted.sequence <= zone.base.sequence { zone.accepted = nil }
     zone.staging = nil
     zone.isJoined = true
     try store.setZone(zone)
+    changed += try renewRecords(collisions, in: store)
     try updateObjects(of: changed, in: store)
   }
 
   /// Sets the state of a record on the hub, or quarantines the record if it cannot be opened.
   ///
+  /// - Parameter unexpected: The record is added if it has arrived for the first time, although pending saves have changed it.
   /// - Returns: The records whose objects may change.
-  func setBase(_ stored: StoredRecord, _ zone: inout ZoneState, in store: some SyncStore) throws -> [RecordID] {
+  func setBase(
+    _ stored: StoredRecord, _ zone: inout ZoneState, _ unexpected: inout [RecordID], in store: some SyncStore
+  ) throws -> [RecordID] {
     guard let (id, record) = try? sealing.open(stored) else {
       try store.setQuarantined(stored, stored.name)
       return []
@@ -70,10 +83,12 @@ extension SyncClient {
     }
     var entry = try store.entry(of: id) ?? RecordEntry()
     var changed = [id]
-    if model.hasExclusiveReferences {
-      // Its former destinations may be free.
+    let state = entry.state
+    if state == nil || model.hasExclusiveReferences {
       let pending = try store.pendingChanges(of: id, after: try store.zone().settledThrough)
-      changed += try rivals(of: entry.state.joined(with: pending), in: store)
+      if state == nil, pending != nil { unexpected.append(id) }
+      // Its former destinations may be free.
+      if model.hasExclusiveReferences { changed += try rivals(of: state.joined(with: pending), in: store) }
     }
     entry.setBase(RecordEntry.VersionedRecord(stored.sequence, stored.version, record))
     try store.setEntry(entry, of: id)
@@ -104,25 +119,5 @@ extension SyncClient {
     (zone.isJoined, zone.isSalvaging) = (false, true)
     try store.setZone(zone)
     try store.setOutbox(nil)  // Its commit is based on what the hub has lost.
-  }
-
-  /// Gives the device a new identity, because a copy of its store may use the former one.
-  ///
-  /// The pending saves get its stamps: a copy may have stamped other saves with the same times. Saves that were sent under the former
-  /// identity are sent again; joining them twice changes nothing.
-  func changeIdentity(in store: some SyncStore, _ environment: Environment) throws {
-    var zone = try store.zone()
-    zone.device = environment.newDevice
-    zone.deviceSequence = 0
-    try store.setZone(zone)
-    try store.setOutbox(nil)  // The former identity has sent it.
-    // It may have sent more than the copy knows of, so that what is deleted now must be deleted on the hub too.
-    try forEachChange(after: zone.settledThrough, in: store) { _, change in
-      var entry = try store.entry(of: change.id) ?? RecordEntry()
-      if entry.base != nil || entry.wasSent { return }
-      entry.wasSent = true
-      try store.setEntry(entry, of: change.id)
-    }
-    try restampSaves(in: store, after: zone.settledThrough) { Stamp($0.stamp.time, zone.device) }
   }
 }

@@ -15,8 +15,8 @@ extension SyncClient {
   /// Opens the quarantined records for which there is a key now.
   func reopenQuarantined(in store: some SyncStore) throws {
     var zone = try store.zone()
-    var changed: [RecordID] = []
-    try forEachQuarantined(in: store) { changed += try setBase($0, &zone, in: store) }
+    var (changed, unexpected): ([RecordID], [RecordID]) = ([], [])
+    try forEachQuarantined(in: store) { changed += try setBase($0, &zone, &unexpected, in: store) }
     try store.setZone(zone)
     try updateObjects(of: changed, in: store)
   }

@@ -45,6 +45,8 @@ package struct SyncClient {
   private var push: Digest?
   /// Whether nothing can be sent before a pull is complete, because a commit was in conflict.
   private var mustPull = false
+  /// Whether a pull was completed since the process has started. It shows whether the hub has commits that the store does not know of.
+  private(set) var hasPulled = false
 
   /// Limits of messages.
   package struct Limits: Sendable {
@@ -76,7 +78,7 @@ package struct SyncClient {
     case .pushFailed: push = nil
     case .keysChanged: try store.transaction { try reopenQuarantined(in: store) }
     case .copied:
-      try store.transaction { try changeIdentity(in: store, environment) }
+      try store.transaction { try changeIdentity(isForked: false, in: store, environment) }
       (push, wantsPull) = (nil, true)
     }
     return try nextActions(in: store, environment)
@@ -127,7 +129,7 @@ package struct SyncClient {
       guard page.request == pull else { return }
       pull = nil
       let isComplete = try store.transaction { try receive(page, in: store, environment) }
-      if isComplete { mustPull = false } else { wantsPull = true }
+      if isComplete { (mustPull, hasPulled) = (false, true) } else { wantsPull = true }
     }
   }
 
@@ -162,7 +164,7 @@ package struct SyncClient {
       try store.transaction { try salvage(incarnation, in: store) }
       (wantsPull, pull) = (true, nil)
     case .forked:
-      try store.transaction { try changeIdentity(in: store, environment) }
+      try store.transaction { try changeIdentity(isForked: true, in: store, environment) }
       wantsPull = true
     case .ahead(let hubTime):
       try store.transaction {

@@ -3,7 +3,7 @@
 /// It cannot read the records.
 package struct Hub {
   let hashing: any CommitHashing
-  private let limits: Limits
+  let limits: Limits
 
   /// Limits of pages, in addition to the number of records that a device requests.
   package struct Limits: Sendable {
@@ -12,6 +12,11 @@ package struct Hub {
     package var commitsInPage: Int64 = 10_000
     /// The number of records that are read at once. Their sizes are not known before.
     package var recordsInBatch = 16
+    /// How long the hub keeps the parts of an incomplete commit, in milliseconds. A device whose store was copied or replaced abandons its
+    /// commit without a notice. One that continues later sends all parts again.
+    package var partLifetime: Int64 = 7 * 24 * 3_600_000
+    /// The number of commits after which the hub looks for such parts. It also does when it stages a first part.
+    package var commitsUntilCleanup: Int64 = 100
 
     package init() {}
   }
@@ -46,8 +51,11 @@ package struct Hub {
       guard commit.part.number == parts?.count ?? 0, commit.part.previous == parts?.lastDigest else { return .incomplete(hubTime: time) }
       if try isInConflict(commit, in: storage) { return .conflict(hubTime: time) }
       if commit.part.isLast { return try add(commit, after: parts?.count ?? 0, to: storage, at: time) }
-      if parts == nil { try storage.removeStagedParts(of: commit.device) }
-      try storage.stage(commit)
+      if parts == nil {
+        try storage.removeStagedParts(of: commit.device)  // Of a commit that it has abandoned.
+        try storage.removeStagedParts(before: time - limits.partLifetime)
+      }
+      try storage.stage(commit, at: time)
       return .staged(hubTime: time)
     }
   }
@@ -65,6 +73,7 @@ package struct Hub {
     for number in 0..<partCount { try part(number).map { try write($0.records, point.sequence, to: storage) } }
     try write(commit.records, point.sequence, to: storage)
     try storage.removeStagedParts(of: commit.device)
+    if point.sequence % limits.commitsUntilCleanup == 0 { try storage.removeStagedParts(before: time - limits.partLifetime) }
     try storage.append(
       CommitEntry(
         sequence: point.sequence, device: commit.device, deviceSequence: commit.deviceSequence, digest: commit.digest,

@@ -20,7 +20,11 @@ package protocol HubStorage: AnyObject {
   /// Returns a staged part by its number.
   func stagedPart(_ number: Int64, of device: DeviceID) throws -> SealedCommit?
   /// Keeps the next part of a device's commit.
-  func stage(_ part: SealedCommit) throws
+  ///
+  /// - Parameter time: The hub's time, in milliseconds since 1970.
+  func stage(_ part: SealedCommit, at time: Int64) throws
+  /// Removes the parts that were staged before a time, in milliseconds since 1970, of all devices.
+  func removeStagedParts(before time: Int64) throws
   func removeStagedParts(of device: DeviceID) throws
   /// Adds a commit to the log.
   func append(_ entry: CommitEntry, head: Digest) throws

@@ -28,6 +28,14 @@ package struct Record: Hashable, Sendable {
   /// Returns the value of a property.
   package subscript(property: PropertyID) -> Field? { fields.first { $0.property == property } }
 
+  /// The stamps of the values, or of the deletion.
+  package var stamps: [Stamp] {
+    switch content {
+    case .live(let fields): fields.map(\.stamp)
+    case .deleted(let stamp): [stamp]
+    }
+  }
+
   /// The latest stamp.
   package var latestStamp: Stamp? {
     switch content {

@@ -28,6 +28,12 @@ package protocol SyncStore: AnyObject {
   func pendingChanges(of id: RecordID, after number: Int64) throws -> Record?
   /// Replaces the stamps of saves.
   func restamp(_ stamps: [Int64: Stamp]) throws
+  /// Gives new records to objects that pending saves have inserted, because the zone has other objects under the same IDs.
+  ///
+  /// From then on, the pending saves change and refer to the new records, and the former ones have no objects. An object that is inserted
+  /// later gets the ID of none of the records with an entry.
+  /// - Returns: The new records, by the former ones.
+  func renewRecords(_ ids: [RecordID]) throws -> [RecordID: RecordID]
 
   /// Returns the object of a record.
   func object(of id: RecordID) throws -> SyncedObject?

@@ -1,7 +1,7 @@
 /// The objects that follow from the records of a zone and the pending saves.
 ///
-/// The state of a record is the join of its base, its held state and the pending changes. Its object exists if the state is not a tombstone
-/// and all required destinations exist. Objects that require each other therefore exist together. To-one relationships to objects that do
+/// The state of a record is the join of its base, its held state and the pending changes. Its object exists if the state is not a tombstone,
+/// the model has its entity, and all required destinations exist. With a later version of the model, which has the entity, it appears. Objects that require each other therefore exist together. To-one relationships to objects that do
 /// not exist are nil. These rules, and those for one-to-one relationships (``Claim``), depend on the states alone, so all devices with the
 /// same states have the same objects.
 ///
@@ -190,9 +190,9 @@ package final class VisibleState {
     return object
   }
 
-  /// Returns whether a record is live, and no other record has replaced a reference that it requires.
+  /// Returns whether a record is live, the model has its entity, and no other record has replaced a reference that it requires.
   private func isEligible(_ id: RecordID) throws -> Bool {
-    guard let state = try state(of: id), !state.isDeleted else { return false }
+    guard let state = try state(of: id), !state.isDeleted, model.entities[state.entity] != nil else { return false }
     return try state.fields.allSatisfy { try !model.isRequired($0.property, of: state.entity) || holdsReference($0, id, state) }
   }
 

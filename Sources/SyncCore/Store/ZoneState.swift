@@ -1,6 +1,8 @@
 /// What a store knows of a zone.
 package struct ZoneState: Hashable, Codable, Sendable {
   package var device: DeviceID
+  /// The identities that the device had before.
+  package var formerDevices: [DeviceID]?
   /// The number of the last commit that was frozen by the device.
   package var deviceSequence: Int64 = 0
   /// The state of the zone that was pulled completely.
@@ -18,10 +20,18 @@ package struct ZoneState: Hashable, Codable, Sendable {
   package var isSalvaging = false
   /// The number of the last save whose effects on the referrers of one-to-one relationships were reviewed.
   package var reviewedThrough: Int64 = 0
+  /// The number of the last save that can have inserted an object under the ID of another one, because the store was replaced by an older copy
+  /// and did not notice it; nil if that never happened. It is the maximum until a pull has brought what was lost.
+  package var forkedThrough: Int64?
   /// The pull in progress.
   package var staging: Staging?
 
   package init(device: DeviceID) { self.device = device }
+
+  /// How many commits the pull in progress has received, and how many there are to receive; nil if there is no pull.
+  package var pullProgress: (received: Int64, total: Int64)? {
+    staging.map { ($0.point.sequence - base.sequence, $0.head.sequence - base.sequence) }
+  }
 
   /// The position of a pull whose pages are staged.
   package struct Staging: Hashable, Codable, Sendable {

@@ -32,7 +32,8 @@ extension StoreReplica {
     return former
   }
 
-  /// Gives new records to objects that a save has inserted although their records are deleted.
+  /// Gives new records to objects that a save has inserted although their records are deleted, or are those of other objects: a store that
+  /// was replaced by an older copy of itself gives IDs that lost objects have.
   func renewRecords(_ changes: inout [HistoryChangeReader.Change], in number: Int64, _ pending: PendingSaves) throws {
     var renewed: [RecordID: RecordID] = [:]
     for change in changes where change.isInsertion && change.change.values != nil {
@@ -40,10 +41,12 @@ extension StoreReplica {
       guard var row = try row(of: id) ?? pending.changes(of: id).map({ _ in RecordCache.Row(entry: RecordEntry()) }) else { continue }
       let state = row.entry.state.joined(with: pending.changes(of: id))
       // An orphan is about to be deleted.
-      guard row.entry.isOrphan || state?.isDeleted ?? false else { continue }
+      let isTaken = row.object.map { $0 != change.object } ?? false
+      guard row.entry.isOrphan || state?.isDeleted ?? false || isTaken else { continue }
       let new = UUID()
       renewed[id] = RecordID(new)
       try history.setStableIDs([(change.object, new)])
+      if isTaken { continue }
       try transactionTables.execute(
         SyncStatement.addFormerRecord, .bytes(Data(id.bytes)), schema.column(ofEntity: change.object.entity), .int(change.object.key),
         .int(number))

@@ -216,6 +216,25 @@ package final class StoreReplica: SyncStore {
     try pending().restamp(stamps)
   }
 
+  package func renewRecords(_ ids: [RecordID]) throws -> [RecordID: RecordID] {
+    var renewed: [RecordID: RecordID] = [:]
+    for id in ids {
+      let new = UUID()
+      renewed[id] = RecordID(new)
+      try transactionTables.execute(SyncStatement.renewFormerRecord, .bytes(Data(RecordID(new).bytes)), .bytes(Data(id.bytes)))
+      guard let object = try pending().object(of: id) else { continue }
+      try history.setStableIDs([(object, new)])
+      if var row = try row(of: id), row.object == object {
+        row.object = nil
+        try setRow(row, of: id)
+      }
+    }
+    // The saves that are read again have the new records.
+    pendingSaves = nil
+    try readPendingSaves()
+    return renewed
+  }
+
   private func setStamp(_ stamp: Stamp, of number: Int64) throws {
     try transactionTables.execute(
       SyncStatement.setStamp, .int(number), .int(Int64(bitPattern: stamp.time.value)), .int(Int64(bitPattern: stamp.device.value)))

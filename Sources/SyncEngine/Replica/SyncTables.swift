@@ -84,6 +84,7 @@ enum SyncStatement {
 
   static let formerRecords = "SELECT id, entity, key, number FROM cipherdata_sync_former ORDER BY number"
   static let addFormerRecord = "INSERT OR REPLACE INTO cipherdata_sync_former VALUES (?, ?, ?, ?)"
+  static let renewFormerRecord = "UPDATE cipherdata_sync_former SET id = ? WHERE id = ?"
   static let removeFormerRecords = "DELETE FROM cipherdata_sync_former WHERE number <= ?"
 
   static let outbox = "SELECT through, next, bytes FROM cipherdata_sync_outbox"

@@ -177,14 +177,16 @@ package actor SyncRunner {
       while let (action, event) = try await group.next() {
         try Task.checkCancellation()
         try await verify(event)
+        var former: DeviceID?
         if case .pulled(.page(let page)) = event, !page.commits.isEmpty {
-          let device = try replica.transaction { try replica.zone().device }
-          own.formUnion(page.commits.lazy.filter { $0.device == device }.map(\.sequence))
+          former = try identity()
+          own.formUnion(page.commits.lazy.filter { $0.device == former }.map(\.sequence))
         }
         round.add(event, of: action, own)
         if round.pulled > 0 { begin(.import) }
         let actions = try handle(event)
-        if event.requiresRegistration {
+        // A pull can show that the store was replaced by an older copy. Then the device has a new identity.
+        if try event.requiresRegistration || former != nil && former != identity() {
           try await DeviceRegistration(replica: replica, hub: hub).register(asksHub: true)
           verifier = nil
         }
@@ -193,6 +195,8 @@ package actor SyncRunner {
       }
     }
   }
+
+  private func identity() throws -> DeviceID? { try replica.snapshot { try replica.replicaState()?.zone.device } }
 
   /// Throws unless devices of the account have signed the commits of a page.
   private func verify(_ event: SyncClient.Event) async throws {

@@ -58,10 +58,10 @@ package struct SyncSchema: Sendable {
         positionsByID: Dictionary(properties.enumerated().map { ($1.id, $0) }, uniquingKeysWith: { first, _ in first }))
     }
     numbers = Dictionary(zip(entities.map(\.id), entities.indices), uniquingKeysWith: { first, _ in first })
+    // An abstract entity has no objects. In another version of the model it may have some.
     syncModel = SyncModel(
       entities: Dictionary(
-        zip(entities, model.entities).map { entity, compiled in (entity.id, entity.syncEntity(in: compiled))
-        },
+        zip(entities, model.entities).filter { !$1.isAbstract }.map { entity, compiled in (entity.id, entity.syncEntity(in: compiled)) },
         uniquingKeysWith: { first, _ in first }))
   }
 

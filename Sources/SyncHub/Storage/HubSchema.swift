@@ -30,7 +30,7 @@ enum HubSchema {
       zone INTEGER NOT NULL, device INTEGER NOT NULL, sequence INTEGER NOT NULL, PRIMARY KEY (zone, device)) WITHOUT ROWID;
     CREATE TABLE staged_part (
       zone INTEGER NOT NULL, device INTEGER NOT NULL, number INTEGER NOT NULL, device_sequence INTEGER NOT NULL, digest BLOB NOT NULL,
-      bytes BLOB NOT NULL, PRIMARY KEY (zone, device, number));
+      time INTEGER NOT NULL, bytes BLOB NOT NULL, PRIMARY KEY (zone, device, number));
     CREATE TABLE record (
       id INTEGER PRIMARY KEY, zone INTEGER NOT NULL, name BLOB NOT NULL, sequence INTEGER NOT NULL, version BLOB NOT NULL,
       deleted INTEGER NOT NULL, body BLOB NOT NULL, UNIQUE (zone, name));
@@ -43,7 +43,7 @@ enum HubStatement: Int, CaseIterable {
   case table, metadata, newMetadata, newIncarnation, incarnation
   case zone, newZone, zones, zonesOfAccount, head, setHead
   case chainHead, lastCommit, newCommit, setLastCommit, commits, log, lastCommits
-  case lastPart, part, newPart, removeParts
+  case lastPart, part, newPart, removeParts, removeOldParts
   case version, versions, setRecord, records, recordsWithoutCommit, recordFigures, deviceCount
   case account, accounts, newAccount, setBundle, certificates, newCertificate
   case joinRequest, joinRequests, newJoinRequest, answer, removeJoinRequest, removeExpiredRequests
@@ -89,8 +89,9 @@ enum HubStatement: Int, CaseIterable {
     case .lastPart:
       "SELECT device_sequence, number, digest FROM staged_part WHERE zone = ? AND device = ? ORDER BY number DESC LIMIT 1"
     case .part: "SELECT bytes FROM staged_part WHERE zone = ? AND device = ? AND number = ?"
-    case .newPart: "INSERT INTO staged_part (zone, device, number, device_sequence, digest, bytes) VALUES (?, ?, ?, ?, ?, ?)"
+    case .newPart: "INSERT INTO staged_part (zone, device, number, device_sequence, digest, time, bytes) VALUES (?, ?, ?, ?, ?, ?, ?)"
     case .removeParts: "DELETE FROM staged_part WHERE zone = ? AND device = ?"
+    case .removeOldParts: "DELETE FROM staged_part WHERE zone = ? AND time < ?"
 
     // Records.
     case .version: "SELECT version, deleted, length(body) FROM record WHERE zone = ? AND name = ?"

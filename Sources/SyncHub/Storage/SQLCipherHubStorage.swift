@@ -77,10 +77,12 @@ package final class SQLCipherHubStorage: HubStorage {
     }
   }
 
-  package func stage(_ part: SealedCommit) throws {
+  package func stage(_ part: SealedCommit, at time: Int64) throws {
     try connection.run(
-      .newPart, zone, part.device, part.part.number, part.deviceSequence, part.digest, CommitCoding.encode(part))
+      .newPart, zone, part.device, part.part.number, part.deviceSequence, part.digest, time, CommitCoding.encode(part))
   }
+
+  package func removeStagedParts(before time: Int64) throws { try connection.run(.removeOldParts, zone, time) }
 
   package func removeStagedParts(of device: DeviceID) throws { try connection.run(.removeParts, zone, device) }
 

@@ -1,0 +1,86 @@
+/// What happens after a device's store was copied, or replaced by an older copy of itself.
+///
+/// Two states of the store then continue the same numbers. Their commits have the same numbers, by which the device notices a replacement
+/// that its store did not notice: the hub has a commit that the store has not sent. Until then, a new object can get the ID of an object that
+/// was lost with the replaced state, but is in the zone. Two such objects stay two: the new one gets another record.
+extension SyncClient {
+  /// Returns whether a commit of the device's identity was sent by another state of its store.
+  func isFork(_ entry: CommitEntry, _ zone: ZoneState, _ outbox: SealedCommit?) -> Bool {
+    if entry.device != zone.device { return false }
+    if entry.deviceSequence > zone.deviceSequence { return true }
+    return entry.deviceSequence == outbox?.deviceSequence && entry.digest != outbox?.digest
+  }
+
+  /// Gives the device a new identity, because another state of its store may use the former one.
+  ///
+  /// The pending saves get its stamps: a copy may have stamped other saves with the same times. Saves that were sent under the former
+  /// identity are sent again; joining them twice changes nothing.
+  ///
+  /// - Parameter isForked: Whether pending saves may have been made after the store was replaced.
+  func changeIdentity(isForked: Bool, in store: some SyncStore, _ environment: Environment) throws {
+    var zone = try store.zone()
+    zone.formerDevices = (zone.formerDevices ?? []) + [zone.device]
+    zone.device = environment.newDevice
+    zone.deviceSequence = 0
+    try store.setOutbox(nil)  // The former identity has sent it.
+    // It may have sent more than the copy knows of, so that what is deleted now must be deleted on the hub too.
+    try forEachChange(after: zone.settledThrough, in: store) { _, change in
+      var entry = try store.entry(of: change.id) ?? RecordEntry()
+      if entry.base != nil || entry.wasSent { return }
+      entry.wasSent = true
+      try store.setEntry(entry, of: change.id)
+    }
+    if isForked { zone.forkedThrough = .max }
+    try store.setZone(zone)
+    try restampSaves(in: store, after: zone.settledThrough) { Stamp($0.stamp.time, zone.device) }
+  }
+
+  /// Returns the records that other objects have than those that pending saves have inserted.
+  ///
+  /// If the store was replaced without noticing it, both can have the same record. A record that has no value of the pending saves is of
+  /// another object. It can also be the same one, sent by the former state of the store and then changed completely by other devices: that
+  /// object gets two records, because nothing is lost by it.
+  ///
+  /// - Parameter records: Records that have arrived for the first time, although pending saves have changed them.
+  func collisions(among records: [RecordID], _ staging: ZoneState.Staging, in store: some SyncStore) throws -> [RecordID] {
+    let zone = try store.zone()
+    guard !records.isEmpty, let forkedThrough = zone.forkedThrough else { return [] }
+    var settledThrough = zone.settledThrough
+    if let frozen = try store.outbox(), frozen.commit.digest == staging.listedOutbox { settledThrough = frozen.through }
+    let unexpected = Set(records)
+    var insertions: [RecordID: Int64] = [:]
+    // The saves have got stamps of another identity, with the same times.
+    let identities = [zone.device] + (zone.formerDevices ?? [])
+    var times: [RecordID: Set<HybridTime>] = [:]
+    try forEachChange(after: zone.settledThrough, in: store) { save, change in
+      guard unexpected.contains(change.id) else { return }
+      if insertions[change.id] == nil { insertions[change.id] = save.number }
+      times[change.id, default: []].insert(save.stamp.time)
+    }
+    return try records.filter { id in
+      guard let insertion = insertions[id], insertion > settledThrough, insertion <= forkedThrough,
+        let base = try store.entry(of: id)?.base?.record
+      else { return false }
+      return !base.stamps.contains { identities.contains($0.device) && times[id]?.contains($0.time) ?? false }
+    }
+  }
+
+  /// Returns the number of the last pending save.
+  func lastSave(in store: some SyncStore) throws -> Int64 {
+    var last = try store.zone().settledThrough
+    try forEachChange(after: last, in: store) { save, _ in last = save.number }
+    return last
+  }
+
+  /// Gives new records to objects that pending saves have inserted.
+  ///
+  /// - Returns: The records whose objects may change.
+  func renewRecords(_ records: [RecordID], in store: some SyncStore) throws -> [RecordID] {
+    if records.isEmpty { return [] }
+    try store.setOutbox(nil)  // The hub does not accept it: the records exist.
+    let renewed = try store.renewRecords(records)
+    return try renewed.sorted { $0.key < $1.key }.flatMap { former, new in
+      try [former, new] + store.referrers(of: former) + store.referrers(of: new)
+    }
+  }
+}
