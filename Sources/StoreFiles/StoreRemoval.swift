@@ -56,6 +56,7 @@ package enum StoreRemoval {
     try StoreFile.removeFolder(StoreFile.supportPath(for: path))
     try StoreFile.remove(NoticeFile.path(for: path))
     try StoreFile.remove(StoreFile.synchronizationLockPath(for: path))
+    try StoreFile.remove(StoreFile.lineageMarkPath(for: path))
     try StoreFile.remove(path)
     try StoreFile.syncFolder(of: path)
   }

@@ -111,6 +111,8 @@ package enum StoreReplacement {
     if StoreFile.exists(staged) {
       // SQLite would apply an old log to the new database.
       for suffix in StoreFile.companionSuffixes { try StoreFile.remove(path + suffix) }
+      // The mark is that of the old database.
+      try StoreFile.remove(StoreFile.lineageMarkPath(for: path))
       let support = StoreFile.supportPath(for: staged)
       if StoreFile.exists(support) {
         try StoreFile.removeFolder(StoreFile.supportPath(for: path))

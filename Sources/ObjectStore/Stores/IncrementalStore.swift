@@ -336,6 +336,26 @@ package protocol LineageStore: IncrementalStore {
   /// Returns the UUID of the store's lineage, and assigns one if the store has none of its own and can be written. Nil if it cannot be
   /// written, and inside a transaction over several requests.
   func lineageIdentifier() throws -> String?
+
+  /// Assigns another lineage, in the current transaction or in one of its own, because the file turned out to be a copy or an earlier state
+  /// although nothing in it or next to it shows that. New objects then get other stable IDs than those of the other file.
+  ///
+  /// - Throws: ``StoreError`` if the store cannot be written, or the table of the lineage is damaged.
+  func renewLineage() throws -> String
+
+  /// Records, in the current transaction or in one of its own, that other devices will know the present content of the store: its objects,
+  /// and the keys and stable IDs that it has assigned. Call ``publishLineageMark()`` after the commit, and before the content is sent.
+  ///
+  /// - Throws: ``StoreError`` if the store cannot be written, or the table of the lineage is damaged.
+  func advanceLineageMark() throws
+
+  /// Records the same outside of the store's database. From then on, an earlier state of the database that replaces its content in the same
+  /// file gets another lineage. Must not be called in a transaction.
+  ///
+  /// - Returns: Whether it is recorded. False, and not an error, if the folder of the store cannot be written.
+  /// - Throws: ``StoreError`` if the store cannot be read.
+  @discardableResult
+  func publishLineageMark() throws -> Bool
 }
 
 /// The metadata of a store, saved inside it.
@@ -360,9 +380,11 @@ public struct StoreMetadata: Sendable {
   ///
   /// A copy by another program (`cp`, `rsync`, a container image, a restored archive) is detected by the creation time of its file. It gets
   /// its lineage when ``PersistentStore/metadata`` of the copy, opened for writing, are first read, or when objects with stable IDs are
-  /// first inserted. Until then, and if the store cannot be written, its lineage is nil. This cannot detect
-  /// that a file was overwritten in place with an earlier state of itself, that a whole file system was cloned or reset to a snapshot, and
-  /// copies on file systems that do not report when a file was created. A store that was moved to another file system counts as a copy.
+  /// first inserted. Until then, and if the store cannot be written, its lineage is nil. The same applies to a file that was overwritten in
+  /// place with an earlier state of itself, if the store is synchronized and has sent something since: a mark in a file next to the store
+  /// shows that. This cannot detect that the file with the mark was overwritten too, that a whole file system was cloned or reset to a
+  /// snapshot, and copies on file systems that do not report when a file was created. A store that was moved to another file system counts
+  /// as a copy.
   public var lineageIdentifier: String?
   /// The name of the store type.
   public var storeType: String

@@ -213,6 +213,12 @@ final class StoreEngine: Sendable {
     return result
   }
 
+  /// Discards the reserved keys that are not allocated yet.
+  func forgetKeys() {
+    scopedTransaction.current?.keys?.forget()
+    keys.forget()
+  }
+
   /// Reserves as many keys as another store allocated, starting from 1, without a list of them.
   ///
   /// - Returns: The offset to add to each key of the other store.

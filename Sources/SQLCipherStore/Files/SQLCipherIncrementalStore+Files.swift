@@ -123,14 +123,15 @@ extension SQLCipherIncrementalStore: FileCreatingStore {
 
 extension SQLCipherStoreFile {
   func metadata() async throws -> StoreMetadata {
-    try await read { connection in
+    let mark = LineageMark(nextTo: path)
+    return try await read { connection in
       let record = try Self.record(connection, operation: .readMetadata)
       var metadata = StoreMetadata(
         storeIdentifier: record.identifier, storeType: record.type,
         modelHashes: try MetadataTable.readHashes(connection, path: connection.path))
       metadata.versionIdentifiers = record.versionIdentifiers
       metadata.userMetadata = record.userMetadata
-      metadata.lineageIdentifier = try LineageTable.identifier(connection)
+      metadata.lineageIdentifier = try LineageTable.identifier(connection, mark)
       return metadata
     }
   }

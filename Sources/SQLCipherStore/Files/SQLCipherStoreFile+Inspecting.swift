@@ -196,7 +196,7 @@ extension SQLCipherStoreFile {
   ///
   /// - Throws: ``StoreError`` if the store cannot be read.
   public func information() async throws -> StoreFileInformation {
-    let slots = keyring.slots
+    let (slots, mark) = (keyring.slots, LineageMark(nextTo: path))
     return try await read { connection in
       let path = connection.path
       let record = try Self.record(connection, operation: .readMetadata)
@@ -206,7 +206,7 @@ extension SQLCipherStoreFile {
       }
       let log = try WriteAheadLog.extent(path + "-wal", pageSize: connection.format.pageSize)
       return StoreFileInformation(
-        storeIdentifier: record.identifier, lineageIdentifier: try LineageTable.identifier(connection),
+        storeIdentifier: record.identifier, lineageIdentifier: try LineageTable.identifier(connection, mark),
         tracksObjectIdentity: try MetadataTable.readSideTables(connection, path: path)[IdentityTables.all.name] != nil,
         formatVersion: record.format, encryption: connection.format,
         sqlcipherVersion: try connection.pragma("cipher_version") ?? "", sqliteVersion: LibraryVersion.sqliteName, fileSize: size(path),

@@ -2,6 +2,7 @@ package import Foundation
 package import ObjectModel
 import ObjectStore
 import SQLCipherConnection
+import StoreFiles
 
 /// The ranges of tables, each read once.
 private struct KnownRanges {
@@ -161,11 +162,32 @@ extension SQLCipherIncrementalStore: LineageStore {
   package func lineageIdentifier() throws -> String? {
     let engine = try engine(.readMetadata)
     return try StoreError.mapping {
-      let known = try? engine.read { try LineageTable.identifier($0.connection) }
+      let outside = LineageMark(nextTo: engine.path)
+      let known = try? engine.read { try LineageTable.identifier($0.connection, outside) }
       if let known = known ?? nil { return known }
       // A transaction over several requests can be rolled back, and with it the lineage.
       if configuration.description.isReadOnly || engine.currentTransaction != nil { return nil }
       return try engine.withoutDamage { try engine.write { try $0.assignLineageIfInherited().identifier } }
     }
+  }
+
+  package func renewLineage() throws -> String {
+    let engine = try writableEngine(.save)
+    let lineage = try StoreError.mapping { try engine.write { try LineageTable.renew($0.connection) } }
+    // Their stable IDs are those of the former lineage.
+    engine.forgetKeys()
+    return lineage
+  }
+
+  package func advanceLineageMark() throws {
+    let engine = try writableEngine(.save)
+    try StoreError.mapping { try engine.write { try LineageTable.advanceMark($0.connection) } }
+  }
+
+  @discardableResult
+  package func publishLineageMark() throws -> Bool {
+    let engine = try engine(.read)
+    let mark = try StoreError.mapping { try engine.read { try LineageTable.mark($0.connection) } }
+    return mark?.write(nextTo: engine.path) ?? true
   }
 }

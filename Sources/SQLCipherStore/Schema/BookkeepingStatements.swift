@@ -130,6 +130,8 @@ enum BookkeepingStatement: Int, CaseIterable, Sendable {
 
   /// Read and write the lineage, and select the page of its table.
   case lineage, newLineage, lineagePage
+  /// Advance the mark of the lineage, and replace it.
+  case advancedMark, newMark
 
   /// Read and write the next key of a table.
   case nextKey, reservation
@@ -161,6 +163,8 @@ enum BookkeepingStatement: Int, CaseIterable, Sendable {
   var sql: String {
     let metadata = BookkeepingTables.metadata
     let (keys, externals) = (BookkeepingTables.keys, BookkeepingTables.externals)
+    let lineage = BookkeepingTables.lineage
+    let lineageAndMark = "FROM \(lineage) AS own LEFT JOIN \(lineage) AS mark ON mark.id = 2 WHERE own.id = 1"
     func column(_ name: String) -> String { "SELECT \(name) FROM \(metadata) WHERE id = 1" }
     func update(_ columns: String...) -> String {
       "UPDATE \(metadata) SET \(columns.map { "\($0) = ?" }.joined(separator: ", ")) WHERE id = 1"
@@ -189,9 +193,13 @@ enum BookkeepingStatement: Int, CaseIterable, Sendable {
     case .renewal: update("layout_basis", "model")
     case .userMetadata: update("user_metadata")
 
-    case .lineage: "SELECT lineage, birth FROM \(BookkeepingTables.lineage) WHERE id = 1"
-    case .newLineage: "INSERT OR REPLACE INTO \(BookkeepingTables.lineage) VALUES (1, ?, ?)"
-    case .lineagePage: "SELECT rootpage FROM sqlite_master WHERE type = 'table' AND name = '\(BookkeepingTables.lineage)'"
+    case .lineage: "SELECT own.lineage, own.birth, mark.lineage, mark.birth \(lineageAndMark)"
+    case .newLineage: "INSERT OR REPLACE INTO \(lineage) VALUES (1, ?, ?)"
+    case .advancedMark:
+      "INSERT OR REPLACE INTO \(lineage) "
+        + "SELECT 2, coalesce(mark.lineage, lower(hex(randomblob(16)))), coalesce(mark.birth, 0) + 1 \(lineageAndMark)"
+    case .newMark: "INSERT OR REPLACE INTO \(lineage) VALUES (2, ?, ?)"
+    case .lineagePage: "SELECT rootpage FROM sqlite_master WHERE type = 'table' AND name = '\(lineage)'"
 
     case .nextKey: "SELECT next FROM \(keys) WHERE id = ?"
     case .reservation: "INSERT OR REPLACE INTO \(keys) VALUES (?, ?)"

@@ -11,13 +11,24 @@ struct StoreLineage: Sendable, Hashable {
   /// The time at which the file was created, or `nil` if its file system does not report it. In a copy that other programs made, it is that
   /// of the original.
   var birth: Int64?
+  /// The mark that the file had or knew last, or `nil` if there was none.
+  var mark: LineageMark?
 
-  /// Returns whether the file at a path is a copy of the one that the lineage was assigned to.
+  /// Returns whether the file at a path is a copy of the one that the lineage was assigned to, or an earlier state of it.
   ///
   /// Where no file has a birth time, copies that other programs made cannot be detected.
-  func isInherited(by path: String) -> Bool {
+  ///
+  /// - Parameter outside: The mark next to the file, which was read before the lineage.
+  func isInherited(by path: String, _ outside: LineageMark?) -> Bool {
+    if !knows(outside) { return true }
     guard let present = StoreFile.birth(path) else { return false }
     return present != birth
+  }
+
+  /// Returns whether the file contains everything that was known elsewhere at a mark.
+  func knows(_ outside: LineageMark?) -> Bool {
+    guard let outside else { return true }
+    return mark?.includes(outside) ?? false
   }
 }
 
@@ -43,20 +54,55 @@ enum LineageTable {
     return try write(UUID().uuidString, connection)
   }
 
+  /// Assigns a new lineage although the file shows nothing, because it turned out to be a copy or an earlier state.
+  static func renew(_ connection: Connection) throws -> String {
+    try SideTableFailure.converting(component) { try assign(connection).identifier }
+  }
+
   /// Assigns a new lineage unless the file has one of its own.
   ///
   /// - Parameter replacesTable: Whether the pages of the table are damaged.
   static func assignIfInherited(_ connection: Connection, replacesTable: Bool) throws -> StoreLineage {
-    if replacesTable { return try assign(connection, keepsPages: true) }
+    let path = connection.databasePath
+    let outside = LineageMark(nextTo: path)
+    if replacesTable {
+      let lineage = try assign(connection, keepsPages: true)
+      try adopt(outside, connection)
+      return lineage
+    }
     return try SideTableFailure.converting(component) {
-      if let known = try read(connection), !known.isInherited(by: connection.databasePath) { return known }
-      return try assign(connection)
+      let known = try read(connection)
+      if let known, !known.isInherited(by: path, outside) { return known }
+      let lineage = try assign(connection)
+      if !(known?.knows(outside) ?? false) { try adopt(outside, connection) }
+      return lineage
     }
   }
 
   /// Returns the UUID of the lineage, or `nil` if the file has none of its own yet.
-  static func identifier(_ connection: Connection) throws -> String? {
-    try read(connection).flatMap { $0.isInherited(by: connection.databasePath) ? nil : $0.identifier }
+  ///
+  /// - Parameter outside: The mark next to the file. It must be read before the transaction begins, since another process can advance it.
+  static func identifier(_ connection: Connection, _ outside: LineageMark?) throws -> String? {
+    try read(connection).flatMap { $0.isInherited(by: connection.databasePath, outside) ? nil : $0.identifier }
+  }
+
+  // MARK: The mark
+
+  /// Returns the mark of the file's state, or `nil` if it was never advanced.
+  static func mark(_ connection: Connection) throws -> LineageMark? { try read(connection)?.mark }
+
+  /// Advances the mark of the file's state, in the current transaction. The file next to the store must get it after the commit.
+  static func advanceMark(_ connection: Connection) throws {
+    try SideTableFailure.converting(component) { try connection.statement(.advancedMark).run() }
+  }
+
+  /// Continues from the mark next to the file, with a new lineage.
+  private static func adopt(_ outside: LineageMark?, _ connection: Connection) throws {
+    guard let outside else { return }
+    let statement = try connection.statement(.newMark)
+    try statement.bind(1, outside.series)
+    try statement.bind(2, outside.number)
+    try statement.run()
   }
 
   /// Completes a copy of a store, which gets a lineage of its own.
@@ -71,7 +117,10 @@ enum LineageTable {
   static func continuing(_ path: String) -> CopyCompletion {
     { copy in
       guard try exists(copy), let known = try read(copy) else { return }
-      if known.isInherited(by: path) { try assign(copy) } else { try write(known.identifier, copy) }
+      let outside = LineageMark(nextTo: path)
+      if !known.isInherited(by: path, outside) { return _ = try write(known.identifier, copy) }
+      try assign(copy)
+      if !known.knows(outside) { try adopt(outside, copy) }
     }
   }
 
@@ -96,7 +145,9 @@ enum LineageTable {
     let statement = try connection.statement(.lineage)
     defer { statement.reset() }
     guard try statement.step() else { return nil }
-    return StoreLineage(identifier: statement.text(0), birth: statement.isNull(1) ? nil : statement.int64(1))
+    return StoreLineage(
+      identifier: statement.text(0), birth: statement.isNull(1) ? nil : statement.int64(1),
+      mark: statement.isNull(2) ? nil : LineageMark(series: statement.text(2), number: statement.int64(3)))
   }
 
   @discardableResult

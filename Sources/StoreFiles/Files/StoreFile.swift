@@ -268,6 +268,9 @@ package enum StoreFile {
   /// Returns the path of the file whose lock shows which process synchronizes a store.
   package static func synchronizationLockPath(for storePath: String) -> String { storePath + "-sync" }
 
+  /// Returns the path of the file with a store's ``LineageMark``.
+  package static func lineageMarkPath(for storePath: String) -> String { folder(of: storePath) + "/." + name(of: storePath) + "-mark" }
+
   /// Returns the temporary path of a database during its creation.
   static func creationPath(for path: String) -> String { folder(of: path) + "/." + name(of: path) + ".new" }
 

@@ -37,7 +37,7 @@ extension StoreReplica {
   package func end() throws { try removeTables() }
 
   /// The lineage of the store's file.
-  private func lineage() throws -> String { try (history as? any LineageStore)?.lineageIdentifier() ?? store.identifier }
+  private func lineage() throws -> String { try lineageStore?.lineageIdentifier() ?? store.identifier }
 
   /// Returns whether the store's file is a copy of the one that the device's identity belongs to, so that ``SyncClient/Event/copied`` must
   /// be handled before anything is sent. Must not be called in a transaction.
@@ -47,7 +47,12 @@ extension StoreReplica {
   }
 
   /// Makes the device's identity that of the store's file.
-  func adoptLineage(_ state: inout ReplicaState) throws { state.lineage = try lineage() }
+  ///
+  /// If the hub has found out that the file is a copy or an earlier state, and the file does not show it, it gets another lineage now.
+  func adoptLineage(_ state: inout ReplicaState) throws {
+    let known = try lineage()
+    state.lineage = try known == state.lineage ? lineageStore?.renewLineage() ?? known : known
+  }
 
   /// Makes the objects from the records again if the model has changed: records contain values and objects that other versions of the model
   /// do not have. Must be called after the store was opened.

@@ -106,12 +106,15 @@ extension StoreReplica {
       let next = row.isNull(1) ? nil : try JSONDecoder().decode(FrozenCommit.NextPart.self, from: Data(row.bytes(1)))
       found = FrozenCommit(try CommitCoding.decode(row.bytes(2)), through: row.int64(0), next: next)
     }
+    running.outbox = found?.commit.digest
     return found
   }
 
   package func setOutbox(_ commit: FrozenCommit?) throws {
     try transactionTables.execute(SyncStatement.removeOutbox)
+    running.outbox = commit?.commit.digest
     guard let commit else { return }
+    try lineageStore?.advanceLineageMark()
     let next = try commit.next.map { Slot.bytes(try JSONEncoder().encode($0)) } ?? .null
     try transactionTables.execute(SyncStatement.setOutbox, .int(commit.through), next, .bytes(Data(CommitCoding.encode(commit.commit))))
   }

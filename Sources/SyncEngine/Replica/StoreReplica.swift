@@ -27,6 +27,8 @@ package final class StoreReplica: SyncStore {
     var entries = RecordCache()
     /// Whether there are records that cannot be opened; nil before it was read.
     var hasQuarantined: Bool?
+    /// The commit in the outbox, if the transaction has read or frozen it.
+    var outbox: Digest?
   }
   var running = Running()
 
@@ -38,6 +40,9 @@ package final class StoreReplica: SyncStore {
 
   /// The saves that were read, in all transactions since the last one that failed.
   private var pendingSaves: PendingSaves?
+
+  /// The commit for which the mark of the store's lineage was published.
+  private var published: Digest?
 
   /// Prepares to synchronize a store of the coordinator.
   ///
@@ -56,6 +61,9 @@ package final class StoreReplica: SyncStore {
     history = encrypted
     reader = HistoryChangeReader(store: store, history: encrypted, schema: schema)
   }
+
+  /// The store, if its file has a lineage.
+  var lineageStore: (any LineageStore)? { history as? any LineageStore }
 
   /// The path of the store.
   package var path: String? { store.url?.path }
@@ -81,6 +89,8 @@ package final class StoreReplica: SyncStore {
       pendingSaves = nil
       throw error
     }
+    // Before the caller can send the commit: an earlier state of the file must not assign the same stable IDs to other objects.
+    if let commit = running.outbox, commit != published, try lineageStore?.publishLineageMark() ?? true { published = commit }
     guard let result else { throw SyncError(.transactionEnded, path: path) }
     return result
   }
