@@ -18,17 +18,21 @@ let package = Package(
     .target(name: "BenchmarkData"),
     // A good hand-written C program: the limit for comparison.
     .target(name: "RawSQLCipher", dependencies: ["BenchmarkData", "SystemSQLCipher"]),
-    // The generated classes of both models, each in a module of its own, as users have them.
+    // The generated classes of the models, each in a module of its own, as users have them.
     .target(
       name: "LibraryClasses", dependencies: [.product(name: "CipherData", package: "CipherData")], swiftSettings: strict,
       plugins: [.plugin(name: "GenerateManagedObjects", package: "CipherData")]),
     .target(
       name: "ArchiveClasses", dependencies: [.product(name: "CipherData", package: "CipherData")], swiftSettings: strict,
       plugins: [.plugin(name: "GenerateManagedObjects", package: "CipherData")]),
+    .target(
+      name: "StaffClasses", dependencies: [.product(name: "CipherData", package: "CipherData")], swiftSettings: strict,
+      plugins: [.plugin(name: "GenerateManagedObjects", package: "CipherData")]),
     .executableTarget(
       name: "benchmark",
       dependencies: [
-        "BenchmarkData", "RawSQLCipher", "LibraryClasses", "ArchiveClasses", .product(name: "CipherData", package: "CipherData"),
+        "BenchmarkData", "RawSQLCipher", "LibraryClasses", "ArchiveClasses", "StaffClasses",
+        .product(name: "CipherData", package: "CipherData"), .product(name: "CipherDataSync", package: "CipherData"),
         .product(name: "_AllocationCounter", package: "CipherData"),
       ], swiftSettings: strict),
   ]

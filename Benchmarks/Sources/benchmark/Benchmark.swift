@@ -13,6 +13,8 @@ struct Benchmark {
         try await Child.run(child)
       } else if options.isSmokeTest {
         try await smoke(options)
+      } else if let count = options.mirrorCount {
+        try Mirror(count: count, folder: options.memoryFolder).run()
       } else if isDebugBuild() {
         leave(64, "benchmark: built for debugging; build with -c release, or run Scripts/benchmark")
       } else {
@@ -47,6 +49,7 @@ struct Benchmark {
       }
       _ = try await setting.concurrency()?.measure(rounds: 1, seconds: 0.2)
       _ = try await setting.notices()?.measure(commits: 5, idleSeconds: 0)
+      _ = try await setting.delays()?.measure(saves: 3, objects: 100)
       print("Both sides agree in \(count) workloads.")
     }
   }
@@ -58,6 +61,7 @@ struct Benchmark {
         for workload in setting.workloads() { print(workload.id, workload.name, workload.sides[.ours] == nil ? "(C only)" : "") }
         if setting.concurrency() != nil { print(Concurrency.id, "8 tasks read while one saves (ours only)") }
         if setting.notices() != nil { print(Notices.id, "notification of a commit by another process (ours only)") }
+        if setting.delays() != nil { print(SyncDelays.id, "from a save to the context on another device (ours only)") }
         for workload in setting.sizes()?.workloads() ?? [] { print(workload.id, workload.name) }
       } else {
         try await run(options, setting)
@@ -88,6 +92,7 @@ struct Benchmark {
     try await setting.sizes()?.measure(note)
     let figures = [
       { try await setting.concurrency()?.measure(rounds: options.rounds) }, { try await setting.notices()?.measure() },
+      { try await setting.delays()?.measure() },
     ]
     for measure in figures {
       for figure in try await measure() ?? [] {

@@ -8,6 +8,8 @@ enum Child {
   struct Answer: Codable {
     var measured: Measured
     var checksum: UInt64 = 0
+    /// The peak resident memory of the process in bytes, if it was measured.
+    var memory = 0.0
   }
 
   /// A child process that ended without a response.
@@ -16,7 +18,7 @@ enum Child {
   }
 
   /// Runs a child process with the given arguments.
-  static func start(_ arguments: [String]) throws -> Answer {
+  nonisolated static func start(_ arguments: [String]) throws -> Answer {
     let process = Process()
     process.executableURL = Bundle.main.executableURL
     process.arguments = ["--child"] + arguments
@@ -29,6 +31,13 @@ enum Child {
     return answer
   }
 
+  /// Runs a child process, during which the main actor is free.
+  static func startInBackground(_ arguments: [String]) async throws {
+    _ = try await withCheckedThrowingContinuation { continuation in
+      Thread.detachNewThread { continuation.resume(with: Result { try start(arguments) }) }
+    }
+  }
+
   /// Runs in the child process.
   static func run(_ arguments: [String]) async throws {
     let answer: Answer? =
@@ -36,6 +45,8 @@ enum Child {
       case FirstOpen.command: try await FirstOpen.answer(arguments)
       case LargeChild.command: try await LargeChild.answer(arguments)
       case Notices.command: try await Notices.answer(arguments)
+      case StaffChild.command: try await StaffChild.answer(arguments)
+      case SyncDelays.command: try await SyncDelays.answer(arguments)
       default: nil
       }
     guard let answer else { throw UsageError(message: "--child is not for you") }

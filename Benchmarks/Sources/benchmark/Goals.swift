@@ -47,5 +47,8 @@ struct Goal {
     "W26a": Goal(49, 30, .absolute), "W26b": Goal(10, 5, .absolute), "W26c": Goal(48, 40, .absolute),
     "W27a": Goal(1.3, 1), "W27b": Goal(50_000, 25_000, .absolute), "W27c": Goal(25, 12, .absolute),
     "W28a": Goal(300, 150, .absolute), "W28b": Goal(1, 0.8),
+    // 2 s, 10 s, 64 MiB.
+    "W31a": Goal(1.15, 1.05), "W31b": Goal(1.15, 1.05), "W32": Goal(2_000, 1_000, .absolute), "W33a": Goal(10_000, 5_000, .absolute),
+    "W33b": Goal(67.1, 32, .absolute),
   ]
 }

@@ -18,6 +18,8 @@ struct Options {
   var child: [String]?
   /// The numbers of books in W30's libraries.
   var sizes = [100_000, 1_000_000]
+  /// The number of objects of a store that is mirrored to another device, instead of the workloads.
+  var mirrorCount: Int?
   /// The divisor of the data's size: 1 for the designed size, 100 for a hundredth of it.
   var divisor: UInt32 = 1
   /// A folder in memory for the databases.
@@ -40,6 +42,7 @@ struct Options {
                      [--archive FILE] [--raw-only] [--no-counts] [--list] [--intervals FILE] [--peer PROGRAM]
                      [--sizes BOOKS,BOOKS]
            benchmark --smoke --archive FILE [--only W4,W5]
+           benchmark --mirror OBJECTS [--memory-folder DIR]
     """
 
   /// Parses the arguments after the program's name.
@@ -56,7 +59,7 @@ struct Options {
         child = rest
       case "--smoke": beSmokeTest()
       case "--only", "--rounds", "--output", "--scale", "--memory-folder", "--disk-folder", "--archive", "--intervals",
-        "--json", "--peer", "--sizes":
+        "--json", "--peer", "--sizes", "--mirror":
         guard let value = iterator.next() else { throw UsageError(message: "\(argument) needs a value") }
         try set(argument, to: value)
       default: throw UsageError(message: "unknown argument \(argument)")
@@ -83,6 +86,9 @@ struct Options {
     case "--disk-folder": diskFolder = value
     case "--archive": archive = value
     case "--intervals": intervals = value
+    case "--mirror":
+      guard let count = Int(value), count > 0 else { throw UsageError(message: "--mirror needs a number of objects, such as 1000000") }
+      mirrorCount = count
     case "--sizes":
       sizes = value.split(separator: ",").compactMap { Int($0) }.filter { (100...100_000_000).contains($0) }.sorted()
       if sizes.isEmpty { throw UsageError(message: "--sizes needs numbers of books, 100 to 100000000, such as 100000,1000000") }

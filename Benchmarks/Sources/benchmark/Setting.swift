@@ -50,6 +50,7 @@ struct Setting {
     workloads += UndoSides.workloads(sides)
     workloads += ResultsSides.workloads(sides)
     workloads += SnapshotSides.workloads(sides)
+    if !options.rawOnly { workloads += SyncSides(ours.stores, divisor: options.divisor).workloads() }
     return workloads.filter { options.includes($0.id) }
   }
 
@@ -58,6 +59,9 @@ struct Setting {
 
   /// Returns W23, if selected.
   func notices() -> Notices? { options.rawOnly || !options.includes(Notices.id) ? nil : Notices(folder: options.diskFolder) }
+
+  /// Returns W34, if selected.
+  func delays() -> SyncDelays? { options.rawOnly || !options.includes(SyncDelays.id) ? nil : SyncDelays(folder: ours.stores.folder) }
 
   /// Returns W30, if selected.
   func sizes() -> Sizes? {
