@@ -191,6 +191,35 @@ final class SyncScenarioTests: XCTestCase {
     XCTAssertNil(b.zone.pullProgress)
   }
 
+  func testCommitsThatFollowWhatWasPulledAreNotPulled() throws {
+    let scenario = Scenario()
+    let (a, b) = (scenario.devices[0], scenario.devices[1])
+    for device in [a, b] { try device.synchronize() }
+    let folder = try a.insertFolder("one")
+    for title in ["two", "three"] {
+      try a.set(Scenario.title, .text(title), of: folder, Scenario.folder)
+      try a.synchronize()
+    }
+    func page(_ device: Scenario.Device) throws -> PullPage? {
+      for case .pull(let request) in try device.handle(.remoteChange) {
+        let event = try scenario.answer(.pull(request))
+        _ = try device.handle(event)
+        if case .pulled(.page(let page)) = event { return page }
+      }
+      return nil
+    }
+    XCTAssertEqual(try page(a)?.records.count, 0)
+    // Commits of both devices alternate: what follows a foreign commit is pulled with it.
+    _ = try b.insertFolder("theirs")
+    try b.synchronize()
+    try a.set(Scenario.title, .text("four"), of: folder, Scenario.folder)
+    guard case .push(let commit)? = try a.handle(.save).first else { return XCTFail("no commit") }
+    _ = try a.handle(scenario.answer(.push(commit)))
+    XCTAssertEqual(try page(a)?.records.count, 2)
+    for device in [a, b] { try device.synchronize() }
+    assertEqualObjects(scenario)
+  }
+
   func testAnOptionalRelationshipToADeletedObjectIsNil() throws {
     let scenario = Scenario()
     let (a, b) = (scenario.devices[0], scenario.devices[1])

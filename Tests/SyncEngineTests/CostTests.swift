@@ -60,4 +60,44 @@ final class CostTests: XCTestCase {
     // Each is staged, looked up and written as a record with its reference, looked up as a destination, and gets the key of its object.
     XCTAssertLessThan(texts.count, 7 * count)
   }
+
+  /// A team has many members, and a leader, who is one of them.
+  private static let teams: CompiledModel = {
+    let model = ManagedObjectModel {
+      Entity("Person") {
+        Attribute("name", .string)
+        Relationship("leads", to: "Team", inverse: "leader")
+        Relationship("team", to: "Team", inverse: "members")
+      }
+      Entity("Team") {
+        Attribute("name", .string)
+        Relationship("leader", to: "Person", inverse: "leads")
+        Relationship("members", toMany: "Person", inverse: "team")
+      }
+    }
+    do { return try CompiledModel(model) } catch { preconditionFailure("\(error)") }
+  }()
+
+  func testAOneToOneRelationshipToAPopularObjectNeedsFewStatements() throws {
+    let scenario = Scenario(deviceCount: 0)
+    let (one, other) = (try SyncedStore(scenario, 1, model: Self.teams), try SyncedStore(scenario, 2, model: Self.teams))
+    let team = try one.context.insert("Team", ["name": "all"])
+    let people = try (0..<300).map { try one.context.insert("Person", ["name": "\($0)", "team": team]) }
+    try one.context.save()
+    for store in [one, other, one] { try store.synchronize() }
+    let id = RecordID(try XCTUnwrap(team.stableID))
+    for person in [people[7], people[8]] {
+      try person.setValue(team, forKey: "leads")
+      try one.context.save()
+      let texts = try statements(one) { try one.synchronize() } + statements(other) { try other.synchronize() }
+      // Not one for each member.
+      XCTAssertLessThan(texts.count, 200, "\(Dictionary(texts.map { ($0, 1) }, uniquingKeysWith: +).filter { $0.value > 20 })")
+    }
+    let leads = try XCTUnwrap(other.replica.schema.syncModel.entities.values.flatMap(\.exclusive).first)
+    try other.replica.transaction {
+      XCTAssertEqual(try other.replica.referrers(of: id).count, 300)
+      XCTAssertEqual(try other.replica.referrers(of: id, through: leads), [RecordID(try XCTUnwrap(people[8].stableID))])
+    }
+    try assertEqualContents(one, other, count: 301)
+  }
 }

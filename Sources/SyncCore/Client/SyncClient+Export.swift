@@ -197,7 +197,14 @@ extension SyncClient {
     if frozen.commit.part.number > 0 { return false }
     zone.settledThrough = frozen.through
     try store.setOutbox(nil)
-    zone.accepted = point
+    let next = ChainPoint(
+      sequence: zone.base.sequence + 1, head: try hashing.head(after: zone.base.head, adding: frozen.commit.digest))
+    if point == next, !isPulling, zone.staging == nil {
+      // No other device has pushed since the last pull. The commit need not be pulled.
+      zone.base = point
+    } else {
+      zone.accepted = point
+    }
     var (changed, unexpected): ([RecordID], [RecordID]) = ([], [])
     for record in frozen.commit.records {
       let stored = StoredRecord(

@@ -43,6 +43,8 @@ package struct SyncClient {
   private var wantsPull = true
   private var pull: PullRequest?
   private var push: Digest?
+  /// Whether a pull from the present base is in progress.
+  var isPulling: Bool { pull != nil }
   /// Whether nothing can be sent before a pull is complete, because a commit was in conflict.
   private var mustPull = false
   /// Whether a pull was completed since the process has started. It shows whether the hub has commits that the store does not know of.

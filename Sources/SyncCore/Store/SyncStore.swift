@@ -37,6 +37,8 @@ package protocol SyncStore: AnyObject {
 
   /// Returns the object of a record.
   func object(of id: RecordID) throws -> SyncedObject?
+  /// Returns the objects of those records that have one.
+  func objects(of ids: [RecordID]) throws -> [RecordID: SyncedObject]
   /// Inserts and updates objects, and deletes those of the records for which there is nil.
   ///
   /// All objects that the new ones refer to are in the store or among the changes, in any order. Nothing refers to a deleted object, except
@@ -67,6 +69,12 @@ package protocol SyncStore: AnyObject {
 }
 
 extension SyncStore {
+  package func objects(of ids: [RecordID]) throws -> [RecordID: SyncedObject] {
+    var objects: [RecordID: SyncedObject] = [:]
+    for id in ids { objects[id] = try object(of: id) }
+    return objects
+  }
+
   package func referrers(of id: RecordID, through property: PropertyID) throws -> [RecordID] { try referrers(of: id) }
 }
 

@@ -11,6 +11,8 @@ package final class VisibleState {
   let model: SyncModel
   let store: any SyncStore
   private let batch: Int
+  /// The maximum number of objects that are read at once.
+  private static let readCount = 500
   private let settledThrough: Int64
 
   // What was read since the last batch.
@@ -35,12 +37,14 @@ package final class VisibleState {
   ///
   /// Records that refer to the same destination as a former state, by a one-to-one relationship, must be among them.
   package func update(_ changed: some Sequence<RecordID>) throws {
+    var ids: [RecordID] = []
     for id in changed {
-      // Their dependents may have to be deleted on the hub too, even if their objects are hidden already.
-      if try store.entry(of: id)?.base?.record.isDeleted ?? false { waiting += try store.referrers(of: id) }
-      try evaluate(id)
-      while let next = waiting.popLast() { try evaluate(next) }
+      ids.append(id)
+      if ids.count < min(batch, Self.readCount) { continue }
+      try evaluate(ids)
+      ids.removeAll(keepingCapacity: true)
     }
+    try evaluate(ids)
     // Deletions are last, when nothing refers to the objects anymore.
     while !removed.isEmpty {
       let count = max(batch - written.count, written.isEmpty ? 1 : 0)
@@ -50,6 +54,17 @@ package final class VisibleState {
     }
     try write()
     evaluated = []
+  }
+
+  private func evaluate(_ ids: [RecordID]) throws {
+    let found = try store.objects(of: ids)
+    for id in ids { objects[id] = .some(found[id]) }
+    for id in ids {
+      // Their dependents may have to be deleted on the hub too, even if their objects are hidden already.
+      if try store.entry(of: id)?.base?.record.isDeleted ?? false { waiting += try store.referrers(of: id) }
+      try evaluate(id)
+      while let next = waiting.popLast() { try evaluate(next) }
+    }
   }
 
   // MARK: Objects

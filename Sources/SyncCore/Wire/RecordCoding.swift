@@ -11,7 +11,7 @@ package enum RecordCoding {
   private static let version: UInt64 = 1
 
   package static func encode(_ record: Record, of id: RecordID) -> [UInt8] {
-    var writer = WireWriter()
+    var writer = WireWriter(capacity: record.approximateSize + 32)
     writer.write(version)
     writer.write(id)
     writer.writeFixed(record.entity.value)
@@ -21,14 +21,15 @@ package enum RecordCoding {
       writer.write(stamp)
     case .live(let fields):
       writer.write(UInt64(0))
-      let stamps = Set(fields.map(\.stamp)).sorted()
+      var stamps: [Stamp] = []
+      for field in fields where !stamps.contains(field.stamp) { stamps.append(field.stamp) }
+      stamps.sort()
       writer.write(UInt64(stamps.count))
       for stamp in stamps { writer.write(stamp) }
-      let numbers = Dictionary(uniqueKeysWithValues: stamps.enumerated().map { ($1, $0) })
       writer.write(UInt64(fields.count))
       for field in fields {
         writer.writeFixed(field.property.value)
-        writer.write(UInt64(numbers[field.stamp] ?? 0))
+        writer.write(UInt64(stamps.firstIndex(of: field.stamp) ?? 0))
         write(field.value, to: &writer)
       }
     }

@@ -31,9 +31,9 @@ package struct WireReader {
   }
 
   package mutating func readFixed() throws -> UInt64 {
-    var value: UInt64 = 0
-    for shift in stride(from: 0, to: 64, by: 8) { value |= UInt64(try readByte()) << UInt64(shift) }
-    return value
+    guard bytes.count - position >= 8 else { throw WireError.truncated }
+    defer { position += 8 }
+    return bytes.withUnsafeBytes { UInt64(littleEndian: $0.loadUnaligned(fromByteOffset: position, as: UInt64.self)) }
   }
 
   /// Reads the number of elements that follow, each of which takes at least one byte.
@@ -50,7 +50,9 @@ package struct WireReader {
   }
 
   package mutating func readText() throws -> String {
-    guard let text = String(validating: try readBytes(), as: UTF8.self) else { throw WireError.invalid }
+    let count = try readCount()
+    defer { position += count }
+    guard let text = String(validating: bytes[position..<position + count], as: UTF8.self) else { throw WireError.invalid }
     return text
   }
 

@@ -5,6 +5,9 @@ package struct WireWriter {
 
   package init() {}
 
+  /// - Parameter capacity: About how many bytes will be written.
+  package init(capacity: Int) { bytes.reserveCapacity(capacity) }
+
   package mutating func write(_ value: UInt64) {
     var rest = value
     while rest >= 0x80 {
@@ -18,7 +21,7 @@ package struct WireWriter {
 
   /// Writes a number of fixed length, for values whose bits are random.
   package mutating func writeFixed(_ value: UInt64) {
-    for shift in stride(from: 0, to: 64, by: 8) { bytes.append(UInt8(truncatingIfNeeded: value >> UInt64(shift))) }
+    withUnsafeBytes(of: value.littleEndian) { bytes += $0 }
   }
 
   package mutating func write(_ string: some Collection<UInt8>) {

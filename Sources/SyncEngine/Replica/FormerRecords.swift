@@ -34,33 +34,27 @@ extension StoreReplica {
 
   /// Gives new records to objects that a save has inserted although their records are deleted, or are those of other objects: a store that
   /// was replaced by an older copy of itself gives IDs that lost objects have.
-  func renewRecords(_ changes: inout [HistoryChangeReader.Change], in number: Int64, _ pending: PendingSaves) throws {
+  func renewRecords(_ insertions: [PendingSaves.Insertion], in number: Int64, _ pending: PendingSaves) throws {
     var renewed: [RecordID: RecordID] = [:]
-    for change in changes where change.isInsertion && change.change.values != nil {
-      let id = change.change.id
-      guard var row = try row(of: id) ?? pending.changes(of: id).map({ _ in RecordCache.Row(entry: RecordEntry()) }) else { continue }
-      let state = row.entry.state.joined(with: pending.changes(of: id))
+    for (id, object) in insertions {
+      let row = try row(of: id)
+      let state = (row?.entry.state).joined(with: try pending.changes(of: id))
       // An orphan is about to be deleted.
-      let isTaken = row.object.map { $0 != change.object } ?? false
-      guard row.entry.isOrphan || state?.isDeleted ?? false || isTaken else { continue }
+      let isTaken = row?.object.map { $0 != object } ?? false
+      guard row?.entry.isOrphan ?? false || state?.isDeleted ?? false || isTaken, try pending.currentChange(of: id)?.values != nil else {
+        continue
+      }
       let new = UUID()
       renewed[id] = RecordID(new)
-      try history.setStableIDs([(change.object, new)])
+      try history.setStableIDs([(object, new)])
       if isTaken { continue }
       try transactionTables.execute(
-        SyncStatement.addFormerRecord, .bytes(Data(id.bytes)), schema.column(ofEntity: change.object.entity), .int(change.object.key),
-        .int(number))
-      pending.removeObject(of: id)
-      if row.object != nil {
+        SyncStatement.addFormerRecord, id.slot, schema.column(ofEntity: object.entity), .int(object.key), .int(number))
+      if var row, row.object != nil {
         row.object = nil
         try setRow(row, of: id)
       }
     }
-    if renewed.isEmpty { return }
-    for index in changes.indices {
-      let change = changes[index].change
-      let values = change.values?.mapValues { value in value.reference.flatMap { renewed[$0] }.map(FieldValue.reference) ?? value }
-      changes[index].change = PendingChange(renewed[change.id] ?? change.id, entity: change.entity, values)
-    }
+    if !renewed.isEmpty { try pending.renew(renewed) }
   }
 }

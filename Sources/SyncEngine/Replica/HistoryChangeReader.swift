@@ -11,7 +11,7 @@ struct HistoryChangeReader {
 
   /// The change of an object in a transaction.
   struct Change {
-    var change: PendingChange
+    let change: PendingChange
     let object: ObjectReference
     /// Whether the object did not exist before.
     let isInsertion: Bool
@@ -32,16 +32,16 @@ struct HistoryChangeReader {
     }
   }
 
-  /// Calls `body` with each transaction after a number that changed records.
+  /// Reads the transactions after a number, in bounded memory.
   ///
   /// - Parameters:
   ///   - former: The records that objects had in earlier transactions.
-  ///   - body: Receives the number of the transaction, the time at which it was made, in milliseconds since 1970, and its changes: one for
-  ///     each object.
+  ///   - body: Receives each change. A transaction can have several of an object, of which later values replace earlier ones.
+  ///   - end: Called at the end of each transaction, with its number and the time at which it was made, in milliseconds since 1970.
   /// - Returns: Whether a transaction may have changed any object.
   /// - Throws: ``SyncError`` with `historyMissing` if the history records no values.
   func read(
-    after number: Int64, _ former: FormerRecords, _ body: (_ number: Int64, _ wall: Int64, _ changes: [Change]) throws -> Void
+    after number: Int64, _ former: FormerRecords, _ body: (Change) throws -> Void, end: (_ number: Int64, _ wall: Int64) throws -> Void
   ) throws -> Bool {
     guard try history.historySettings()?.level == .values, let ids = try history.historyIDs() else {
       throw SyncError(.historyMissing, path: store.url?.path)
@@ -50,15 +50,12 @@ struct HistoryChangeReader {
     query.after = number
     query.kinds = Self.kinds
     var reader = HistoryReader(history, identifier: store.identifier, space: store.space, ids: ids, query)
-    var collected = TransactionChanges()
     var isWhole = false
     while let fragment = try reader.next() {
-      if fragment.transaction.isWhole { isWhole = true }
-      try collect(fragment.changes, former.records(in: fragment.transaction.transactionNumber), into: &collected)
-      guard fragment.isLast else { continue }
-      let changes = collected.finish()
-      if changes.isEmpty { continue }
-      try body(fragment.transaction.transactionNumber, fragment.transaction.timestamp.millisecondsSince1970, changes)
+      let transaction = fragment.transaction
+      if transaction.isWhole { isWhole = true }
+      try read(fragment.changes, former.records(in: transaction.transactionNumber), body)
+      if fragment.isLast { try end(transaction.transactionNumber, transaction.timestamp.millisecondsSince1970) }
     }
     return isWhole
   }
@@ -100,8 +97,8 @@ struct HistoryChangeReader {
     }
   }
 
-  private func collect(
-    _ changes: [PersistentHistoryChange], _ former: [ObjectReference: RecordID], into collected: inout TransactionChanges
+  private func read(
+    _ changes: [PersistentHistoryChange], _ former: [ObjectReference: RecordID], _ body: (Change) throws -> Void
   ) throws {
     var identities = RecordIdentities(history, known: former)
     for change in changes {
@@ -118,7 +115,7 @@ struct HistoryChangeReader {
         values = try self.values(change, entity, schema.model.entities[object.entity], identities)
         if values?.isEmpty ?? true, change.changeType == .update { continue }
       }
-      collected.add(
+      try body(
         Change(
           change: PendingChange(id, entity: entity.id, values), object: object, isInsertion: change.changeType == .insert,
           isFormer: former[object] != nil))
@@ -140,30 +137,6 @@ struct HistoryChangeReader {
       }
     }
     return values
-  }
-}
-
-/// The changes of one transaction, one for each object.
-private struct TransactionChanges {
-  private var changes: [HistoryChangeReader.Change] = []
-  private var positions: [RecordID: Int] = [:]
-
-  mutating func add(_ change: HistoryChangeReader.Change) {
-    let id = change.change.id
-    guard let position = positions[id] else {
-      positions[id] = changes.count
-      return changes.append(change)
-    }
-    // The parts of a transaction: the later values replace the earlier ones.
-    let earlier = changes[position].change
-    let values = change.change.values.map { (earlier.values ?? [:]).merging($0) { _, later in later } }
-    changes[position].change = PendingChange(id, entity: earlier.entity, values)
-  }
-
-  /// Returns the changes, and begins the next transaction.
-  mutating func finish() -> [HistoryChangeReader.Change] {
-    defer { self = TransactionChanges() }
-    return changes
   }
 }
 

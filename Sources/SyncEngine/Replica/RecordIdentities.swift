@@ -37,20 +37,18 @@ extension RecordID {
   package init(_ id: UUID) { self.init(bytes: id.bytes) }
 
   init(bytes: [UInt8]) {
-    func number(_ range: Range<Int>) -> UInt64 { bytes[range].reduce(0) { $0 << 8 | UInt64($1) } }
-    self.init(high: number(0..<8), low: number(8..<16))
+    precondition(bytes.count == 16, "A record ID has 16 bytes.")
+    let words = bytes.withUnsafeBytes { bytes in
+      (bytes.loadUnaligned(fromByteOffset: 0, as: UInt64.self), bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+    }
+    self.init(high: UInt64(bigEndian: words.0), low: UInt64(bigEndian: words.1))
   }
 
-  /// The bytes, the most significant first.
-  var bytes: [UInt8] {
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(16)
-    for word in [high, low] {
-      for shift in stride(from: 56, through: 0, by: -8) { bytes.append(UInt8(truncatingIfNeeded: word >> UInt64(shift))) }
-    }
-    return bytes
-  }
+  /// The bytes, the most significant first, as the value of a column.
+  var slot: Slot { withUnsafeBytes(of: (high.bigEndian, low.bigEndian)) { .bytes(Data($0)) } }
 
   /// The stable ID of the object.
-  package var uuid: UUID { UUID(bytes: bytes) }
+  package var uuid: UUID {
+    withUnsafeBytes(of: (high.bigEndian, low.bigEndian)) { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
+  }
 }

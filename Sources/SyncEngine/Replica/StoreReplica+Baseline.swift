@@ -87,9 +87,7 @@ extension StoreReplica {
       var identities = RecordIdentities(history)
       for row in rows {
         identities.add(row.reference)
-        for property in schema.entities[row.entityNumber].properties where property.kind == .reference && !row.isNull(property.slot) {
-          identities.add(row.reference(property.slot))
-        }
+        addReferences(of: row, to: &identities)
       }
       try identities.load()
       for row in rows {
@@ -147,9 +145,9 @@ extension StoreReplica {
   }
 }
 
-extension [Int64] {
+extension Array {
   /// Returns the first position whose element fulfills a condition that all later ones fulfill too.
-  fileprivate func partitioningIndex(_ isInSecond: (Int64) -> Bool) -> Int {
+  func partitioningIndex(_ isInSecond: (Element) -> Bool) -> Int {
     var (low, high) = (0, count)
     while low < high {
       let middle = (low + high) / 2

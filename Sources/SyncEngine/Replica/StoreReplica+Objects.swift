@@ -12,13 +12,30 @@ extension StoreReplica {
     return try object(row)
   }
 
-  /// Returns the synchronized values of a row.
-  func object(_ row: RowImage) throws -> SyncedObject {
-    let entity = schema.entities[row.entityNumber]
+  package func objects(of ids: [RecordID]) throws -> [RecordID: SyncedObject] {
+    var records: [ObjectReference: RecordID] = [:]
+    for id in ids { if let reference = try reference(of: id) { records[reference] = id } }
+    if records.isEmpty { return [:] }
+    let rows = try readRows(Array(records.keys))
     var identities = RecordIdentities(history)
-    for property in entity.properties where property.kind == .reference && !row.isNull(property.slot) {
+    for row in rows { addReferences(of: row, to: &identities) }
+    try identities.load()
+    var objects: [RecordID: SyncedObject] = [:]
+    for row in rows { if let id = records[row.reference] { objects[id] = try object(row, identities) } }
+    return objects
+  }
+
+  /// Adds the destinations of a row.
+  func addReferences(of row: RowImage, to identities: inout RecordIdentities) {
+    for property in schema.entities[row.entityNumber].properties where property.kind == .reference && !row.isNull(property.slot) {
       identities.add(row.reference(property.slot))
     }
+  }
+
+  /// Returns the synchronized values of a row.
+  func object(_ row: RowImage) throws -> SyncedObject {
+    var identities = RecordIdentities(history)
+    addReferences(of: row, to: &identities)
     try identities.load()
     return try object(row, identities)
   }

@@ -11,7 +11,7 @@ extension StoreReplica {
   package func stage(_ records: [StoredRecord]) throws {
     for record in records {
       try transactionTables.execute(
-        SyncStatement.stage, .bytes(Data(record.name.digest.bytes)), .int(record.sequence), .bytes(Data(record.version.bytes)),
+        SyncStatement.stage, record.name.digest.slot, .int(record.sequence), record.version.slot,
         .int(record.isDeleted ? 1 : 0), .bytes(Data(record.body)))
     }
   }
@@ -32,13 +32,13 @@ extension StoreReplica {
     guard let record else {
       unreadableRecords.remove(name)
       guard try isAnyQuarantined() else { return }
-      try transactionTables.execute(SyncStatement.removeQuarantined, .bytes(Data(name.digest.bytes)))
+      try transactionTables.execute(SyncStatement.removeQuarantined, name.digest.slot)
       return
     }
     running.hasQuarantined = true
     unreadableRecords.insert(name)
     try transactionTables.execute(
-      SyncStatement.setQuarantined, .bytes(Data(record.name.digest.bytes)), .int(record.sequence), .bytes(Data(record.version.bytes)),
+      SyncStatement.setQuarantined, record.name.digest.slot, .int(record.sequence), record.version.slot,
       .int(record.isDeleted ? 1 : 0), .bytes(Data(record.body)))
   }
 
@@ -53,14 +53,14 @@ extension StoreReplica {
   package func quarantined(_ name: RecordName) throws -> StoredRecord? {
     guard try isAnyQuarantined() else { return nil }
     var found: StoredRecord?
-    try transactionTables.query(SyncStatement.quarantined, .bytes(Data(name.digest.bytes))) { found = try StoredRecord($0) }
+    try transactionTables.query(SyncStatement.quarantined, name.digest.slot) { found = try StoredRecord($0) }
     return found
   }
 
   package func quarantined(after name: RecordName?, maximumCount: Int) throws -> [StoredRecord] {
     var found: [StoredRecord] = []
     try transactionTables.query(
-      SyncStatement.quarantinedAfter, .bytes(Data(name?.digest.bytes ?? [])), .int(Int64(maximumCount))
+      SyncStatement.quarantinedAfter, name?.digest.slot ?? .bytes(Data()), .int(Int64(maximumCount))
     ) { found.append(try StoredRecord($0)) }
     return found
   }
@@ -84,14 +84,19 @@ extension StoredRecord {
 }
 
 extension Digest {
-  /// The bytes, whose order is that of the digests.
-  fileprivate var bytes: [UInt8] {
-    allWords.flatMap { word in stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: word >> UInt64($0)) } }
+  /// The value of a column. The order of the bytes is that of the digests.
+  fileprivate var slot: Slot {
+    withUnsafeTemporaryAllocation(of: UInt64.self, capacity: 4) { words in
+      for (index, word) in allWords.enumerated() { words[index] = word.bigEndian }
+      return .bytes(Data(UnsafeRawBufferPointer(words)))
+    }
   }
 
   fileprivate init(bytes: [UInt8]) throws {
     guard bytes.count == 32 else { throw WireError.invalid }
-    func word(_ index: Int) -> UInt64 { bytes[8 * index..<8 * index + 8].reduce(0) { $0 << 8 | UInt64($1) } }
-    self.init(word(0), word(1), word(2), word(3))
+    self = bytes.withUnsafeBytes { bytes in
+      func word(_ index: Int) -> UInt64 { UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8 * index, as: UInt64.self)) }
+      return Digest(word(0), word(1), word(2), word(3))
+    }
   }
 }

@@ -28,7 +28,7 @@ extension StoreReplica {
   func row(of id: RecordID) throws -> RecordCache.Row? {
     if let known = running.entries[id] { return known }
     var found: RecordCache.Row?
-    try transactionTables.query(SyncStatement.record, .bytes(Data(id.bytes))) { row in
+    try transactionTables.query(SyncStatement.record, id.slot) { row in
       let entry = try RecordEntryCoding.decode(row.bytes(2))
       let object = row.isNull(1) ? nil : schema.object(entity: row.int64(0), key: row.int64(1))
       found = RecordCache.Row(object: object, entry: entry)
@@ -43,17 +43,19 @@ extension StoreReplica {
     let known = try row(of: id)
     try setRow(RecordCache.Row(object: try known?.object ?? pending().object(of: id), entry: entry), of: id)
     let (former, present) = (known?.entry.references ?? [], entry.references)
-    for destination in former.subtracting(present) {
-      try transactionTables.execute(SyncStatement.removeReference, .bytes(Data(destination.bytes)), .bytes(Data(id.bytes)))
-    }
-    for destination in present.subtracting(former) {
-      try transactionTables.execute(SyncStatement.addReference, .bytes(Data(destination.bytes)), .bytes(Data(id.bytes)))
-    }
+    if former == present { return }
+    for reference in former.subtracting(present) { try change(reference, of: id, SyncStatement.removeReference) }
+    for reference in present.subtracting(former) { try change(reference, of: id, SyncStatement.addReference) }
+  }
+
+  private func change(_ reference: RecordReference, of id: RecordID, _ sql: String) throws {
+    try transactionTables.execute(
+      sql, reference.destination.slot, .int(Int64(bitPattern: reference.property.value)), id.slot)
   }
 
   func setRow(_ row: RecordCache.Row, of id: RecordID) throws {
     try transactionTables.execute(
-      SyncStatement.setRecord, .bytes(Data(id.bytes)), row.object.map { schema.column(ofEntity: $0.entity) } ?? .null,
+      SyncStatement.setRecord, id.slot, row.object.map { schema.column(ofEntity: $0.entity) } ?? .null,
       row.object.map { .int($0.key) } ?? .null,
       .int(row.entry.isUnsent ? 1 : 0), .bytes(Data(RecordEntryCoding.encode(row.entry, of: id))))
     running.entries[id] = .some(row)
@@ -64,7 +66,7 @@ extension StoreReplica {
     guard var row = try row(of: id) else { return }
     row.object = object
     try transactionTables.execute(
-      SyncStatement.setObject, schema.column(ofEntity: object.entity), .int(object.key), .bytes(Data(id.bytes)))
+      SyncStatement.setObject, schema.column(ofEntity: object.entity), .int(object.key), id.slot)
     running.entries[id] = .some(row)
   }
 
@@ -88,13 +90,22 @@ extension StoreReplica {
 
   private func ids(_ sql: String, after id: RecordID?, _ count: Int) throws -> [RecordID] {
     var found: [RecordID] = []
-    try transactionTables.query(sql, .bytes(Data(id?.bytes ?? [])), .int(Int64(count))) { found.append(RecordID(bytes: $0.bytes(0))) }
+    try transactionTables.query(sql, id?.slot ?? .bytes(Data()), .int(Int64(count))) { found.append(RecordID(bytes: $0.bytes(0))) }
     return found
   }
 
   package func referrers(of id: RecordID) throws -> [RecordID] {
     var found = try pending().referrers(of: id)
-    try transactionTables.query(SyncStatement.referrers, .bytes(Data(id.bytes))) { found.insert(RecordID(bytes: $0.bytes(0))) }
+    try transactionTables.query(SyncStatement.referrers, id.slot) { found.insert(RecordID(bytes: $0.bytes(0))) }
+    return Array(found)
+  }
+
+  package func referrers(of id: RecordID, through property: PropertyID) throws -> [RecordID] {
+    let pending = try pending()
+    var found = try pending.referrers(of: id).filter { try pending.changes(of: $0)?[property] != nil }
+    try transactionTables.query(SyncStatement.referrersThrough, id.slot, .int(Int64(bitPattern: property.value))) {
+      found.insert(RecordID(bytes: $0.bytes(0)))
+    }
     return Array(found)
   }
 
@@ -120,9 +131,20 @@ extension StoreReplica {
   }
 }
 
+/// A record that another one refers to, and by which property.
+private struct RecordReference: Hashable {
+  let property: PropertyID
+  let destination: RecordID
+}
+
 extension RecordEntry {
   /// The records that the states refer to.
-  fileprivate var references: Set<RecordID> {
-    Set([base?.record, held].compactMap { $0 }.flatMap { $0.fields.compactMap(\.value.reference) })
+  fileprivate var references: Set<RecordReference> {
+    var references: Set<RecordReference> = []
+    for field in (base?.record.fields ?? []) + (held?.fields ?? []) {
+      guard let destination = field.value.reference else { continue }
+      references.insert(RecordReference(property: field.property, destination: destination))
+    }
+    return references
   }
 }

@@ -156,7 +156,7 @@ package final class StoreReplica: SyncStore {
     if zone.settledThrough > state.zone.settledThrough {
       try transactionTables.execute(SyncStatement.removeStamps, .int(zone.settledThrough))
       try transactionTables.execute(SyncStatement.removeFormerRecords, .int(zone.settledThrough))
-      pendingSaves?.settle(through: zone.settledThrough)
+      try pendingSaves?.settle(through: zone.settledThrough)
     }
     if zone.device != state.zone.device { try adoptLineage(&state) }
     state.zone = zone
@@ -195,9 +195,9 @@ package final class StoreReplica: SyncStore {
         stamps[row.int64(0)] = Stamp(HybridTime(value: UInt64(bitPattern: row.int64(1))), DeviceID(UInt64(bitPattern: row.int64(2))))
       }
       var clock = state.zone.clock
-      let isWhole = try pending.read(reader, formerRecords(), through: newest) { number, made, changes in
+      let isWhole = try pending.read(reader, formerRecords(), through: newest) { number, made, insertions in
         if let known = stamps[number] { return known }
-        try renewRecords(&changes, in: number, pending)
+        try renewRecords(insertions, in: number, pending)
         let stamp = Stamp(clock.stamp(at: min(made, now)), state.zone.device)
         try setStamp(stamp, of: number)
         return stamp
@@ -206,7 +206,7 @@ package final class StoreReplica: SyncStore {
       if isWhole { isIncomplete = true }
     }
     // Transactions of synchronization need not be read again.
-    if pending.saves.isEmpty { state.readThrough = max(state.readThrough, pending.scanned) }
+    if pending.isEmpty { state.readThrough = max(state.readThrough, pending.scanned) }
     try setReplicaState(state)
     if isIncomplete { try reconcile() }
   }

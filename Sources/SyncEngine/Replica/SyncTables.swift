@@ -18,9 +18,11 @@ package final class SyncTables: SideTableOwner {
         "cipherdata_sync_record",
         "(id BLOB PRIMARY KEY NOT NULL, entity INTEGER, key INTEGER, unsent INTEGER NOT NULL, entry BLOB NOT NULL) WITHOUT ROWID",
         indexes: ["(id) WHERE unsent"]),
-      // The records that others refer to, in states that are not part of pending saves.
+      // The records that others refer to, by which property, in states that are not part of pending saves.
       .init(
-        "cipherdata_sync_reference", "(destination BLOB NOT NULL, source BLOB NOT NULL, PRIMARY KEY (destination, source)) WITHOUT ROWID"),
+        "cipherdata_sync_reference",
+        "(destination BLOB NOT NULL, property INTEGER NOT NULL, source BLOB NOT NULL, PRIMARY KEY (destination, property, source)) "
+          + "WITHOUT ROWID"),
       // The stamps of pending saves, by the numbers of their transactions.
       .init("cipherdata_sync_stamp", "(number INTEGER PRIMARY KEY NOT NULL, time INTEGER NOT NULL, device INTEGER NOT NULL)"),
       // The records that objects had in the transactions before one that inserted them again.
@@ -75,8 +77,9 @@ enum SyncStatement {
   static let unsentCount = "SELECT count(*) FROM cipherdata_sync_record WHERE unsent"
 
   static let referrers = "SELECT source FROM cipherdata_sync_reference WHERE destination = ?"
-  static let addReference = "INSERT OR IGNORE INTO cipherdata_sync_reference VALUES (?, ?)"
-  static let removeReference = "DELETE FROM cipherdata_sync_reference WHERE destination = ? AND source = ?"
+  static let referrersThrough = "SELECT source FROM cipherdata_sync_reference WHERE destination = ? AND property = ?"
+  static let addReference = "INSERT OR IGNORE INTO cipherdata_sync_reference VALUES (?, ?, ?)"
+  static let removeReference = "DELETE FROM cipherdata_sync_reference WHERE destination = ? AND property = ? AND source = ?"
 
   static let stamps = "SELECT number, time, device FROM cipherdata_sync_stamp WHERE number > ? ORDER BY number"
   static let setStamp = "INSERT OR REPLACE INTO cipherdata_sync_stamp VALUES (?, ?, ?)"
