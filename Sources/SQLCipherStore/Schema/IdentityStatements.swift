@@ -23,7 +23,9 @@ enum IdentityTables {
   static let rangesOfTable = "SELECT first, base FROM \(ranges) WHERE id = ?"
   static let other = "SELECT uuid FROM \(others) WHERE id = ? AND key = ?"
   static let objects = "SELECT id, key FROM \(others) WHERE uuid = ?"
-  static let setting = "INSERT OR REPLACE INTO \(others) VALUES (?, ?, ?)"
+  // INSERT OR REPLACE would encrypt a copy of each page that it changes, to be able to undo the statement.
+  static let adding = "INSERT OR IGNORE INTO \(others) VALUES (?1, ?2, ?3)"
+  static let setting = "UPDATE OR FAIL \(others) SET uuid = ?3 WHERE id = ?1 AND key = ?2"
 
   /// Copies the stable IDs of a table's rows to another table with the same keys.
   static func copying(from source: Int, to table: Int) -> [String] {

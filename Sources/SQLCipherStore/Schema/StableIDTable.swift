@@ -129,11 +129,14 @@ struct StableIDTable {
 
   func set(_ id: UUID, _ key: Int64, of table: Int) throws {
     try converting {
-      let statement = try connection.statement(sql: IdentityTables.setting)
-      try statement.bind(1, table)
-      try statement.bind(2, key)
-      try statement.bind(3, Data(id.bytes))
-      try statement.run()
+      for sql in [IdentityTables.adding, IdentityTables.setting] {
+        let statement = try connection.statement(sql: sql)
+        try statement.bind(1, table)
+        try statement.bind(2, key)
+        try statement.bind(3, Data(id.bytes))
+        try statement.run()
+        if connection.changes > 0 { return }
+      }
     }
   }
 

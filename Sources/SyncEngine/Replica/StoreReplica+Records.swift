@@ -54,8 +54,9 @@ extension StoreReplica {
   }
 
   func setRow(_ row: RecordCache.Row, of id: RecordID) throws {
+    let isNew = try self.row(of: id) == nil
     try transactionTables.execute(
-      SyncStatement.setRecord, id.slot, row.object.map { schema.column(ofEntity: $0.entity) } ?? .null,
+      isNew ? SyncStatement.newRecord : SyncStatement.setRecord, id.slot, row.object.map { schema.column(ofEntity: $0.entity) } ?? .null,
       row.object.map { .int($0.key) } ?? .null,
       .int(row.entry.isUnsent ? 1 : 0), .bytes(Data(RecordEntryCoding.encode(row.entry, of: id))))
     running.entries[id] = .some(row)

@@ -170,7 +170,10 @@ package final class StoreReplica: SyncStore {
     return found
   }
 
-  func store(_ value: Data, as name: String) throws { try transactionTables.execute(SyncStatement.setState, .text(name), .bytes(value)) }
+  func store(_ value: Data, as name: String) throws {
+    if try transactionTables.execute(SyncStatement.setState, .text(name), .bytes(value)) > 0 { return }
+    try transactionTables.execute(SyncStatement.newState, .text(name), .bytes(value))
+  }
 
   // MARK: Saves
 

@@ -65,13 +65,18 @@ package final class SyncTables: SideTableOwner {
 }
 
 /// The statements over the tables of synchronization.
+///
+/// INSERT OR REPLACE, and UPDATE without OR FAIL, encrypt a copy of each page that they change, to be able to undo the statement. That takes
+/// more time than everything else.
 enum SyncStatement {
   static let state = "SELECT value FROM cipherdata_sync_state WHERE name = ?"
-  static let setState = "INSERT OR REPLACE INTO cipherdata_sync_state VALUES (?, ?)"
+  static let setState = "UPDATE OR FAIL cipherdata_sync_state SET value = ?2 WHERE name = ?1"
+  static let newState = "INSERT INTO cipherdata_sync_state VALUES (?, ?)"
 
   static let record = "SELECT entity, key, entry FROM cipherdata_sync_record WHERE id = ?"
-  static let setRecord = "INSERT OR REPLACE INTO cipherdata_sync_record VALUES (?, ?, ?, ?, ?)"
-  static let setObject = "UPDATE cipherdata_sync_record SET entity = ?, key = ? WHERE id = ?"
+  static let newRecord = "INSERT INTO cipherdata_sync_record VALUES (?, ?, ?, ?, ?)"
+  static let setRecord = "UPDATE OR FAIL cipherdata_sync_record SET entity = ?2, key = ?3, unsent = ?4, entry = ?5 WHERE id = ?1"
+  static let setObject = "UPDATE OR FAIL cipherdata_sync_record SET entity = ?, key = ? WHERE id = ?"
   static let recordsAfter = "SELECT id FROM cipherdata_sync_record WHERE id > ? ORDER BY id LIMIT ?"
   static let unsentAfter = "SELECT id FROM cipherdata_sync_record WHERE unsent AND id > ? ORDER BY id LIMIT ?"
   static let unsentCount = "SELECT count(*) FROM cipherdata_sync_record WHERE unsent"

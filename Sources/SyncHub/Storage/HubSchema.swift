@@ -44,7 +44,7 @@ enum HubStatement: Int, CaseIterable {
   case zone, newZone, zones, zonesOfAccount, head, setHead
   case chainHead, lastCommit, newCommit, setLastCommit, commits, log, lastCommits
   case lastPart, part, newPart, removeParts, removeOldParts
-  case version, versions, setRecord, records, recordsWithoutCommit, recordFigures, deviceCount
+  case version, versions, newRecord, setRecord, records, recordsWithoutCommit, recordFigures, deviceCount
   case account, accounts, newAccount, setBundle, certificates, newCertificate
   case joinRequest, joinRequests, newJoinRequest, answer, removeJoinRequest, removeExpiredRequests
 
@@ -96,7 +96,10 @@ enum HubStatement: Int, CaseIterable {
     // Records.
     case .version: "SELECT version, deleted, length(body) FROM record WHERE zone = ? AND name = ?"
     case .versions: "SELECT name, version FROM record WHERE zone = ? AND name BETWEEN ? AND ? ORDER BY name LIMIT ?"
-    case .setRecord: "INSERT OR REPLACE INTO record (zone, name, sequence, version, deleted, body) VALUES (?, ?, ?, ?, ?, ?)"
+    case .newRecord: "INSERT INTO record (zone, name, sequence, version, deleted, body) VALUES (?, ?, ?, ?, ?, ?)"
+    // INSERT OR REPLACE would encrypt a copy of each page that it changes, to be able to undo the statement.
+    case .setRecord:
+      "UPDATE OR FAIL record SET sequence = ?3, version = ?4, deleted = ?5, body = ?6 WHERE zone = ?1 AND name = ?2"
     case .records:
       """
       SELECT name, sequence, version, deleted, body FROM record INDEXED BY record_order

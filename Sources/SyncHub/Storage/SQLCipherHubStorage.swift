@@ -52,16 +52,19 @@ package final class SQLCipherHubStorage: HubStorage {
 
   /// Inserts or replaces a record whose version was read in the transaction.
   package func setRecord(_ record: StoredRecord) throws {
-    if let replaced = replaced[record.name] {
+    let replaced = replaced[record.name]
+    if let replaced {
       added.records -= 1
       added.deleted -= replaced.isDeleted ? 1 : 0
       added.bytes -= replaced.size
     }
-    try connection.run(.setRecord, zone, record.name.digest, record.sequence, record.version, record.isDeleted ? 1 : 0, record.body)
+    try connection.run(
+      replaced == nil ? .newRecord : .setRecord, zone, record.name.digest, record.sequence, record.version, record.isDeleted ? 1 : 0,
+      record.body)
     added.records += 1
     added.deleted += record.isDeleted ? 1 : 0
     added.bytes += record.body.count
-    replaced[record.name] = (record.isDeleted, record.body.count)
+    self.replaced[record.name] = (record.isDeleted, record.body.count)
   }
 
   package func stagedParts(of device: DeviceID) throws -> StagedParts? {
