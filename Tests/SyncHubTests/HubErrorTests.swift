@@ -13,7 +13,7 @@ final class HubErrorTests: XCTestCase {
     let file = try TestHub()
     let hub = file.connect()
     let error = await assertThrows(.noSuchFile) { _ = try await hub.identity() }
-    XCTAssertEqual(error?.advice, "Check the path, or create a hub there.")
+    XCTAssertEqual(error?.advice, "Check the path. If the hub was moved, continue with its new path.")
     await assertThrows(.noSuchFile) { _ = try await hub.pull(TestDevice(1, incarnation: nil).pullRequest(), zone: file.zone) }
     let created = try await file.create().identity()
     let identity = try await hub.identity()

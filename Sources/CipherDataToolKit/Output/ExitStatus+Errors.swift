@@ -7,6 +7,7 @@ import ObjectStore
 import CipherData
 import CoreDataImport
 import SQLCipherStore
+import SyncCore
 import SyncCrypto
 import SyncEngine
 import SyncHub
@@ -42,7 +43,8 @@ package struct ExitReport: Sendable, Hashable {
     case let error as KeyValueError: (.usage, error.description)
     case let error as ModelFileError: (status(of: error), error.description)
     case let error as SyncError: (error.exitStatus, error.toolMessage)
-    case let error as HubError: (error.exitStatus, error.description)
+    case let error as HubError: (error.exitStatus, error.toolMessage)
+    case is WireError: parts(of: SyncError.converting(error, path: nil))
     case let error as SyncCryptoError: (error.exitStatus, error.description)
     case is CancellationError: (.interrupted, "Interrupted.")
     case is CoreDataImportError, is ModelValidationError, is BatchError, is ObjectContext.ValidationError:

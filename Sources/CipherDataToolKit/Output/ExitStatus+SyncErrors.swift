@@ -30,6 +30,15 @@ extension SyncError {
 }
 
 extension HubError {
+  /// The message, which names the option that helps.
+  var toolMessage: String {
+    switch code {
+    case .noSuchFile:
+      "\(message) Check the path. “cipherdata sync run STORE --hub HUB” continues with a hub that was moved."
+    default: description
+    }
+  }
+
   /// The exit status of a command that ends with the error.
   var exitStatus: ExitStatus {
     switch code {

@@ -51,7 +51,7 @@ package struct PassphraseSource: Sendable {
       throw ToolError(.noInput, "Cannot read the \(noun) file \(file): \(String(cString: strerror(errno))).")
     }
     defer { close(descriptor) }
-    guard let secret = try readLine(descriptor) else {
+    guard let secret = try readLine(descriptor, "file \(file)") else {
       throw ToolError(.noKey, "The \(noun) file \(file) is empty.")
     }
     return secret
@@ -98,7 +98,7 @@ package struct PassphraseSource: Sendable {
       pthread_sigmask(SIG_SETMASK, &earlier, nil)
     }
     Self.write(descriptor, text)
-    guard let secret = try readLine(descriptor, isTerminal: true) else { throw ToolError(.noKey, "No \(noun) was given.") }
+    guard let secret = try readLine(descriptor, "input", isTerminal: true) else { throw ToolError(.noKey, "No \(noun) was given.") }
     return secret
   }
 
@@ -108,7 +108,9 @@ package struct PassphraseSource: Sendable {
   }
 
   /// Reads up to a line terminator into memory that is wiped; `nil` if there is no input.
-  private func readLine(_ descriptor: Int32, isTerminal: Bool = false) throws -> SecretBytes? {
+  ///
+  /// - Parameter source: What errors call the source.
+  private func readLine(_ descriptor: Int32, _ source: String, isTerminal: Bool = false) throws -> SecretBytes? {
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.longest + 1, alignment: 16)
     defer {
       Self.wipe(buffer)
@@ -121,7 +123,7 @@ package struct PassphraseSource: Sendable {
       let got = Foundation.read(descriptor, buffer.baseAddress.map { $0 + count }, wanted)
       if got < 0 {
         if errno == EINTR { continue }
-        throw ToolError(.noInput, "The \(noun) cannot be read: \(String(cString: strerror(errno))).")
+        throw ToolError(.noInput, "Cannot read the \(noun) \(source): \(String(cString: strerror(errno))).")
       }
       if got == 0 { break }
       for offset in count..<(count + got) where buffer[offset] == 0x0A {

@@ -68,20 +68,20 @@ package struct HubError: Error, Sendable, CustomStringConvertible {
 extension HubError.Code {
   fileprivate var advice: String {
     switch self {
-    case .noSuchFile: "Check the path, or create a hub there."
-    case .keyFileMissing: "Restore the key file from a backup, or check that the path is that of a hub."
+    case .noSuchFile: "Check the path. If the hub was moved, continue with its new path."
+    case .keyFileMissing: "Check that the path is that of a hub, and not of another store. If it is, restore the key file from a backup."
     case .keyFileExists: "Move the key file before you create a hub with this name."
     case .wrongKey: "Use the key that the hub was created with. A hub without a key of its own has it in the file <hub>.key."
     case .notAHub: "Check the path, or create a hub at another one."
     case .newerFormat: "Update this program."
     case .readOnly: "Make the hub and its folder writable."
     case .permissionDenied: "Check the owner and the mode of the hub, its key files and its folder."
-    case .diskFull: "Free space on the disk. Synchronization then continues by itself."
+    case .diskFull: "Free space on the disk. The next round of synchronization continues."
     case .damaged: "Verify the hub, and restore it from a backup. Devices send again what the backup lacks."
-    case .busy: "Check for a program that uses the hub and hangs. Synchronization then continues by itself."
+    case .busy: "Check for a program that uses the hub and hangs. The next round of synchronization continues."
     case .replaced: "Wait until the hub is no longer replaced."
     case .notWatchable: "Synchronize at intervals, or raise the limits that the message names."
-    case .unavailable: "Synchronization continues by itself when the cause is gone."
+    case .unavailable: "When the cause is gone, the next round of synchronization continues."
     case .unknownZone, .unknownAccount: "Check that the hub is the one that the store was synchronized with."
     case .accountExists: "Join the account instead of creating it."
     case .unknownJoinRequest: "Send a new request. Requests expire after 10 minutes."
@@ -100,10 +100,17 @@ extension HubError {
   package static func converted(_ error: any Error, path: String) -> any Error {
     switch error {
     case let error as StoreAccessError:
-      HubError(code(of: error, path: path), "Cannot access the hub \(path): \(error.explanation).", underlying: error)
+      HubError(
+        code(of: error, path: path), "Cannot access the hub \(path): \(file(of: error, path))\(error.explanation).", underlying: error)
     case is CancellationError: canceled
     default: error
     }
+  }
+
+  /// The path of the file that an error concerns, if it is a key file.
+  private static func file(of error: StoreAccessError, _ path: String) -> String {
+    guard let file = error.path, file != path, file.hasPrefix(path + ".key") else { return "" }
+    return "the file \(file): "
   }
 
   private static func code(of error: StoreAccessError, path: String) -> Code {
