@@ -35,8 +35,12 @@ struct AccountState: Hashable, Codable, Sendable {
 
 extension StoreReplica {
   func accountState() throws -> AccountState {
-    guard let bytes = try storedValue(AccountState.name) else { throw SyncError(.notSynchronized, path: path) }
-    return try PropertyListDecoder().decode(AccountState.self, from: bytes)
+    guard let bytes = try storedValue(AccountState.name) else {
+      throw SyncError(try replicaState() == nil ? .notSynchronized : .damagedState, path: path)
+    }
+    do { return try PropertyListDecoder().decode(AccountState.self, from: bytes) } catch {
+      throw SyncError(.damagedState, path: path, underlying: error)
+    }
   }
 
   func setAccountState(_ state: AccountState) throws {

@@ -7,13 +7,18 @@ extension SyncError {
   package static func converting(_ error: any Error, path: String?) -> any Error {
     switch error {
     case let error as HubError:
-      if error.code == .canceled { return CancellationError() }
+      switch error.code {
+      case .canceled: return CancellationError()
+      case .unknownAccount, .unknownZone: return SyncError(.otherHub, path: path, underlying: error)
+      default: break
+      }
       return SyncError(error.code.isPermanent ? .hubUnreadable : .hubUnavailable, path: path, underlying: error)
     case let error as SyncCryptoError:
       switch error {
       case .wrongRecoveryKey, .malformedRecoveryKey: return SyncError(.wrongRecoveryKey(error), path: path, underlying: error)
       case .joinRefused, .wrongAccount, .wrongCommitment, .unexpectedJoinMessage, .damaged(.joinMessage):
         return SyncError(.joinRefused(error), path: path, underlying: error)
+      case .damaged(.accountKeys), .damaged(.deviceKeys): return SyncError(.damagedState, path: path, underlying: error)
       default: return SyncError(.hubUnreadable, path: path, underlying: error)
       }
     case is WireError: return SyncError(.damagedState, path: path, underlying: error)
@@ -46,7 +51,11 @@ extension SyncError.Reason {
     return Self(.joinRefused, message + " Nothing was changed.")
   }
 
-  fileprivate static var damagedState: Self {
+  fileprivate static var otherHub: Self {
+    Self(.accountNotFound, "The hub does not have the account of the store: another hub is at its path. Use the hub of the account.")
+  }
+
+  static var damagedState: Self {
     Self(.damagedState, "What the store knows of its zone cannot be read. Objects are not affected: leave the account and join it again.")
   }
 }

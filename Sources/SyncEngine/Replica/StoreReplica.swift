@@ -175,6 +175,8 @@ package final class StoreReplica: SyncStore {
     try transactionTables.execute(SyncStatement.newState, .text(name), .bytes(value))
   }
 
+  func removeValue(_ name: String) throws { try transactionTables.execute(SyncStatement.removeState, .text(name)) }
+
   // MARK: Saves
 
   /// The pending saves up to the beginning of the transaction, with their stamps.

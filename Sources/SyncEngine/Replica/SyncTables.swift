@@ -72,6 +72,7 @@ enum SyncStatement {
   static let state = "SELECT value FROM cipherdata_sync_state WHERE name = ?"
   static let setState = "UPDATE OR FAIL cipherdata_sync_state SET value = ?2 WHERE name = ?1"
   static let newState = "INSERT INTO cipherdata_sync_state VALUES (?, ?)"
+  static let removeState = "DELETE FROM cipherdata_sync_state WHERE name = ?"
 
   static let record = "SELECT entity, key, entry FROM cipherdata_sync_record WHERE id = ?"
   static let newRecord = "INSERT INTO cipherdata_sync_record VALUES (?, ?, ?, ?, ?)"

@@ -157,7 +157,7 @@ package actor SyncRunner {
     return try client.handle(event, in: replica, environment)
   }
 
-  private typealias Answer = (action: SyncClient.Action, event: SyncClient.Event)
+  private typealias Answer = (action: SyncClient.Action, event: Result<SyncClient.Event, any Error>)
 
   private func process(
     _ first: [SyncClient.Action], _ round: inout Round, _ progress: (@Sendable (Round) -> Void)?
@@ -165,35 +165,50 @@ package actor SyncRunner {
     let (hub, zone) = (hub, zone)
     // The device's own commits that were pulled.
     var own: Set<Int64> = []
+    // If a request fails, the others continue: a pull needs no space on the hub's disk, for example.
+    var failure: (any Error)?
     try await withThrowingTaskGroup(of: Answer.self) { group in
       func start(_ actions: [SyncClient.Action]) {
         for action in actions {
           if case .push = action { begin(.export) }
-          group.addTask { (action, try await Self.answer(action, hub, zone)) }
+          group.addTask { (action, await Self.answer(action, hub, zone)) }
         }
       }
       start(first)
-      // If one fails, the group cancels the others.
-      while let (action, event) = try await group.next() {
+      while let (action, answer) = try await group.next() {
         try Task.checkCancellation()
-        try await verify(event)
-        var former: DeviceID?
-        if case .pulled(.page(let page)) = event, !page.commits.isEmpty {
-          former = try identity()
-          own.formUnion(page.commits.lazy.filter { $0.device == former }.map(\.sequence))
+        do {
+          start(try await process(answer.get(), of: action, &round, &own))
+        } catch {
+          failure = failure ?? error
         }
-        round.add(event, of: action, own)
-        if round.pulled > 0 { begin(.import) }
-        let actions = try handle(event)
-        // A pull can show that the store was replaced by an older copy. Then the device has a new identity.
-        if try event.requiresRegistration || former != nil && former != identity() {
-          try await DeviceRegistration(replica: replica, hub: hub).register(asksHub: true)
-          verifier = nil
-        }
-        start(actions)
         report(round, progress)
       }
     }
+    if let failure { throw failure }
+  }
+
+  /// Processes the answer to a request.
+  ///
+  /// - Returns: The requests to send now.
+  private func process(
+    _ event: SyncClient.Event, of action: SyncClient.Action, _ round: inout Round, _ own: inout Set<Int64>
+  ) async throws -> [SyncClient.Action] {
+    try await verify(event)
+    var former: DeviceID?
+    if case .pulled(.page(let page)) = event, !page.commits.isEmpty {
+      former = try identity()
+      own.formUnion(page.commits.lazy.filter { $0.device == former }.map(\.sequence))
+    }
+    round.add(event, of: action, own)
+    if round.pulled > 0 { begin(.import) }
+    let actions = try handle(event)
+    // A pull can show that the store was replaced by an older copy. Then the device has a new identity.
+    if try event.requiresRegistration || former != nil && former != identity() {
+      try await DeviceRegistration(replica: replica, hub: hub).register(asksHub: true)
+      verifier = nil
+    }
+    return actions
   }
 
   private func identity() throws -> DeviceID? { try replica.snapshot { try replica.replicaState()?.zone.device } }
@@ -230,11 +245,15 @@ package actor SyncRunner {
     return chain
   }
 
-  private static func answer(_ action: SyncClient.Action, _ hub: any HubConnection, _ zone: ZoneID) async throws -> SyncClient.Event {
-    switch action {
-    case .pull(let request): .pulled(try await hub.pull(request, zone: zone))
-    case .push(let commit): .pushed(commit.digest, try await hub.push(commit, zone: zone))
-    }
+  private static func answer(
+    _ action: SyncClient.Action, _ hub: any HubConnection, _ zone: ZoneID
+  ) async -> Result<SyncClient.Event, any Error> {
+    do {
+      switch action {
+      case .pull(let request): return .success(.pulled(try await hub.pull(request, zone: zone)))
+      case .push(let commit): return .success(.pushed(commit.digest, try await hub.push(commit, zone: zone)))
+      }
+    } catch { return .failure(error) }
   }
 }
 
