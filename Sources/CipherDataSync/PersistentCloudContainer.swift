@@ -195,10 +195,11 @@ public final class PersistentCloudContainer: PersistentContainer, @unchecked Sen
     for (store, number) in last { try await store.waitUntilSent(through: number) }
   }
 
-  /// Compares the records of the store with those of the hub, exactly. Sends and pulls everything first.
+  /// Compares the objects of the store with the records that they follow from, and these with those of the hub, exactly. Sends and pulls
+  /// everything first.
   ///
-  /// - Returns: Whether both have the same. If not, the store has been changed by other means than this library, or the hub does not return
-  ///   what it was sent.
+  /// - Returns: Whether nothing differs. If not, the store has been changed by other means than this library, or the hub does not return
+  ///   what it was sent. `cipherdata sync verify` names the objects.
   /// - Throws: The error of the hub or the store that prevents the comparison.
   public func verifyState() async throws -> Bool {
     for store in try stores() where try await !store.verify() { return false }

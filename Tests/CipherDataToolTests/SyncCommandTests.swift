@@ -169,6 +169,9 @@ final class SyncCommandTests: XCTestCase {
     XCTAssertNotEqual(status["verificationDate"], .null)
     XCTAssertEqual(status["pendingSaves"], .integer(0), "it synchronizes first")
     XCTAssertEqual(try fixture.status("B.store")["verified"], .null)
+    let json = try JSONParser.parse(try fixture.succeed("verify", "B.store", "--format", "json").output)
+    XCTAssertEqual(json["equal"], .bool(true))
+    for key in ["records", "objects"] { XCTAssertEqual(json[key], .array([]), key) }
     try fixture.moveHub(to: "away")
     try fixture.fail(66, ["hub.store"], "verify", "A.store")
   }

@@ -119,6 +119,9 @@ final class SyncChecks {
     let first = try stores[0].replica.simulatedState(stores[0].open)
     let view = StateView(first, stores[0].replica.schema.syncModel, store: SimulatedStore(device: first.zone.device))
     for (number, store) in stores.enumerated() {
+      var verification = ObjectVerification()
+      while try !store.replica.verifyObjects(&verification, batch: 7) {}
+      if !verification.isEqual { throw SyncViolation(description: "store \(number): \(verification.differences)") }
       if try !store.isIdle { throw SyncViolation(description: "store \(number) is not idle") }
       let other = try store.replica.simulatedState(store.open)
       if other.objects != first.objects {

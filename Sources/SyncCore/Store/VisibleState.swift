@@ -121,6 +121,9 @@ package final class VisibleState {
     return Step(id: id, object: object, destinations: destinations.sorted())
   }
 
+  /// Returns the object that a record has by the states, whether or not it is in the store.
+  package func visibleObject(of id: RecordID) throws -> SyncedObject? { try exists(id) ? resolved(state(of: id), id) : nil }
+
   private func write() throws {
     if !written.isEmpty { try store.setObjects(written) }
     written = []

@@ -157,6 +157,9 @@ final class PendingSaves {
 
   // MARK: Records
 
+  /// The records that the saves change.
+  var changedRecords: some Sequence<RecordID> { entries.lazy.filter { $0.value.position >= 0 }.map(\.key) }
+
   /// Returns the join of the changes of a record.
   func changes(of id: RecordID) throws -> Record? {
     guard let last = entries[id]?.position, last >= 0 else { return nil }

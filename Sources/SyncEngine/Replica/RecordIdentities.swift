@@ -23,6 +23,9 @@ struct RecordIdentities {
     for (object, id) in zip(objects, try store.stableIDs(of: objects)) { known[object] = id.map(RecordID.init) }
   }
 
+  /// Returns the record of a looked-up object, or nil if the object has no stable ID.
+  func knownRecord(of object: ObjectReference) -> RecordID? { known[object] }
+
   /// Returns the record of a looked-up object.
   ///
   /// - Throws: ``SyncError`` if the object has no stable ID.

@@ -5,7 +5,7 @@ package import SyncCore
 
 extension StoreReplica {
   /// Returns the object that a record has, or had last.
-  private func reference(of id: RecordID) throws -> ObjectReference? { try row(of: id)?.object ?? pending().object(of: id) }
+  func reference(of id: RecordID) throws -> ObjectReference? { try row(of: id)?.object ?? pending().object(of: id) }
 
   package func object(of id: RecordID) throws -> SyncedObject? {
     guard let reference = try reference(of: id), let row = try readRows([reference]).first else { return nil }
