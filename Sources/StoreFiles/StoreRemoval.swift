@@ -35,13 +35,19 @@ package enum StoreRemoval {
   /// Returns the paths of all files that a store can have, including those of a killed rotation or replacement.
   static func names(of path: String) -> [String] {
     let others = [StoreFile.rotationPath(for: path), StoreFile.creationPath(for: path)]
-    return [path, KeyFileStorage.path(for: path), KeyFileStorage.pendingPath(for: path)] + others
+    return [path] + keyFileNames(of: path) + others
       + StoreFile.companionSuffixes.flatMap { suffix in ([path] + others).map { $0 + suffix } }
       + [NoticeFile.path(for: path), StoreFile.supportPath(for: path), StoreReplacement.folder(for: path)]
   }
 
+  /// Returns the paths of the key file, of that of a store that is being created, and of the latter while it is written.
+  private static func keyFileNames(of path: String) -> [String] {
+    let keys = KeyFileStorage.path(for: path)
+    return [keys, KeyFileStorage.pendingPath(for: path), StoreFile.creationPath(for: keys)]
+  }
+
   private static func removeAll(_ path: String) throws {
-    for name in [KeyFileStorage.path(for: path), KeyFileStorage.pendingPath(for: path)] {
+    for name in keyFileNames(of: path) {
       // The key file can be a link to another location.
       let place = StoreFile.place(of: name)
       overwrite(place)

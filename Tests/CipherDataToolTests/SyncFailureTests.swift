@@ -67,6 +67,61 @@ final class SyncFailureTests: XCTestCase {
     try fixture.fail(73, ["already synchronized"], "join", "B.store", "--hub", "hub.store", "--recovery", "recovery")
   }
 
+  func testAStartCanBeRepeated() async throws {
+    let fixture = try await SyncFixture.joined()
+    let key = try String(contentsOfFile: fixture.tool.path("recovery"), encoding: .utf8)
+    let again = try fixture.succeed("start", "A.store", "--hub", "hub.store", "--recovery", "recovery")
+    XCTAssertTrue(again.error.contains("0 changes received, 0 sent"), again.error)
+    XCTAssertEqual(try String(contentsOfFile: fixture.tool.path("recovery"), encoding: .utf8), key)
+    // Another hub or another key is not the same command.
+    try fixture.fail(73, ["already synchronized"], "start", "A.store", "--hub", "other.hub", "--recovery", "recovery")
+    _ = try fixture.tool.folder.file("another", AccountRecoveryKey.random().text() + "\n")
+    try fixture.fail(73, ["already synchronized"], "start", "A.store", "--hub", "hub.store", "--recovery", "another")
+    XCTAssertFalse(fixture.exists("other.hub"))
+  }
+
+  func testTheRecoveryKeyOfAnotherAccountIsNotOverwritten() async throws {
+    let fixture = try await SyncFixture()
+    let key = try AccountRecoveryKey.random().text()
+    _ = try fixture.tool.folder.file("recovery", key)
+    try fixture.fail(73, ["recovery already exists"], "start", "A.store", "--hub", "hub.store", "--recovery", "recovery")
+    XCTAssertEqual(try String(contentsOfFile: fixture.tool.path("recovery"), encoding: .utf8), key)
+    XCTAssertFalse(fixture.exists("hub.store"))
+    try FileManager.default.createDirectory(atPath: fixture.tool.path("folder"), withIntermediateDirectories: false)
+    try fixture.fail(73, ["folder already exists"], "start", "A.store", "--hub", "hub.store", "--recovery", "folder")
+    try fixture.fail(66, ["the recovery key file folder: Is a directory"], "join", "A.store", "--hub", "hub.store", "--recovery", "folder")
+  }
+
+  func testMessagesNameTheFileAndTheCommandThatHelps() async throws {
+    let fixture = try await SyncFixture.joined()
+    let files = FileManager.default
+    try fixture.moveHub(to: "away")
+    try fixture.fail(66, ["hub.store: there is no such file", "sync run STORE --hub HUB"], "run", "A.store")
+    // Another store, another hub, and a hub of a newer version are at the path.
+    try fixture.fail(77, ["A.store.key is missing", "not of another store"], "run", "A.store", "--hub", "A.store")
+    try await fixture.tool.makeStore(of: SyncFixture.model, at: "C.store")
+    try fixture.succeed("start", "C.store", "--hub", "other.store", "--recovery", "other recovery")
+    try fixture.fail(
+      65, ["other.store does not have the account", "the one that the store was synchronized with"], "run", "A.store", "--hub",
+      "other.store")
+    try fixture.moveHub(back: "away")
+    // The key of the hub.
+    let key = fixture.tool.path("hub.store.key")
+    let text = try String(contentsOfFile: key, encoding: .utf8)
+    for (content, message) in [("no key", "hub.store.key does not contain a key"), (try AccountRecoveryKey.random().text(), "hub.store")] {
+      try Data(content.utf8).write(to: URL(fileURLWithPath: key))
+      try fixture.fail(77, [message, "Use the key that the hub was created with"], "run", "A.store")
+    }
+    try files.removeItem(atPath: key)
+    try files.createDirectory(atPath: key, withIntermediateDirectories: false)
+    try fixture.fail(74, ["hub.store.key"], "run", "A.store")
+    try files.removeItem(atPath: key)
+    try Data(text.utf8).write(to: URL(fileURLWithPath: key))
+    try fixture.succeed("run", "A.store")
+  }
+
+  // MARK: Paths, models and options
+
   func testAMissingStoreMustBeCreatedFirst() async throws {
     let fixture = try await SyncFixture()
     try fixture.fail(
@@ -81,12 +136,10 @@ final class SyncFailureTests: XCTestCase {
     try await fixture.tool.makeStore()
     let result = try fixture.sync(["start", "test.store", "--hub", "hub.store", "--recovery", "recovery"])
     XCTAssertEqual(result.status, 65, result.error)
-    let lines = result.error.split(separator: "\n")
-    XCTAssertTrue(lines.contains("cipherdata: Package.tags: a to-many relationship without a to-one inverse"), result.error)
-    XCTAssertTrue(lines.contains("cipherdata: Section.name: a uniqueness constraint"), result.error)
-    XCTAssertTrue(lines.contains("cipherdata: PackageRelation.alternatives: an ordered relationship"), result.error)
-    let last = "cipherdata: The model cannot be synchronized yet: it has the \(lines.count - 1) parts above. Nothing was changed."
-    XCTAssertEqual(lines.last.map(String.init), last)
+    for text in [
+      "The model cannot be synchronized yet: ", "Package.tags: a to-many relationship without a to-one inverse; ",
+      "Section.name: a uniqueness constraint; ", "PackageRelation.alternatives: an ordered relationship", "Nothing was changed.",
+    ] { XCTAssertTrue(result.error.contains(text), result.error) }
     for name in ["hub.store", "recovery", "test.store-sync"] { XCTAssertFalse(fixture.exists(name), name) }
     try fixture.fail(65, ["cannot be synchronized yet"], "join", "test.store", "--hub", "hub.store", "--recovery", "passphrase")
   }
@@ -99,7 +152,8 @@ final class SyncFailureTests: XCTestCase {
     XCTAssertFalse(fixture.exists("recovery"))
     _ = try fixture.tool.folder.file("recovery", AccountRecoveryKey.random().text())
     try fixture.fail(66, ["no such file"], "join", "B.store", "--hub", "none", "--recovery", "recovery")
-    try fixture.fail(77, ["key file", "B.store.key is missing"], "join", "A.store", "--hub", "B.store", "--recovery", "recovery")
+    try fixture.fail(
+      77, ["key file", "B.store.key is missing", "not of another store"], "join", "A.store", "--hub", "B.store", "--recovery", "recovery")
     for store in ["A.store", "B.store"] { try fixture.fail(65, ["not synchronized"], "status", store) }
   }
 

@@ -10,13 +10,15 @@ final class SyncProcessTests: XCTestCase {
     let output: URL
     let errors: URL
 
-    init(_ fixture: SyncFixture, _ store: String) throws {
+    init(_ fixture: SyncFixture, _ store: String) throws { try self.init(fixture, ["run", store, "--watch"]) }
+
+    init(_ fixture: SyncFixture, _ arguments: [String]) throws {
       let folder = fixture.tool.folder
       let name = UUID().uuidString
       (output, errors) = (try folder.file("\(name).out", ""), try folder.file("\(name).err", ""))
       process.executableURL = try ToolFixture.executable
       process.currentDirectoryURL = folder.url
-      process.arguments = ["sync", "run", store, "--watch", "--passphrase-file", "passphrase"]
+      process.arguments = ["sync"] + arguments + ["--passphrase-file", "passphrase"]
       process.environment = ToolFixture.keptEnvironment
       process.standardInput = FileHandle.nullDevice
       process.standardOutput = try FileHandle(forUpdating: output)
@@ -89,12 +91,91 @@ final class SyncProcessTests: XCTestCase {
     try fixture.moveHub(to: "away")
     try fixture.add(#"{"$entity":"Note","text":"meanwhile"}"#, to: "A.store")
     try wait(for: "the error", watcher) {
-      try text(watcher.errors).contains("Check the path, or create a hub there. The next attempt is in 1 s.")
+      try text(watcher.errors).contains("continues with a hub that was moved. The next attempt is in 1 s.")
     }
     try fixture.moveHub(back: "away")
     try wait(for: "the next round", watcher) { try text(watcher.output).split(separator: "\n").count == 2 }
     XCTAssertEqual(watcher.end(), 130)
     try fixture.succeed("run", "B.store")
     try fixture.assertEqualContents(count: 6)
+  }
+
+  // MARK: Several processes
+
+  func testCase13OfTenProcessesOneSynchronizesAStoreAndAnotherOneTakesOver() async throws {
+    let fixture = try await SyncFixture.joined()
+    var watchers = try (0..<10).map { _ in try Watcher(fixture, "A.store") }
+    defer { for watcher in watchers where watcher.process.isRunning { watcher.process.terminate() } }
+    func waiting() throws -> [Int] {
+      try watchers.indices.filter { try text(watchers[$0].errors).contains("takes over when that process ends") }
+    }
+    try wait(for: "nine waiting processes", watchers[0]) { try waiting().count == 9 }
+    var holder = try XCTUnwrap(Set(watchers.indices).subtracting(waiting()).first)
+    for number in 0..<3 {
+      XCTAssertEqual(watchers.remove(at: holder).end(SIGKILL), SIGKILL)
+      try fixture.add(#"{"$entity":"Note","text":"note \#(number)"}"#, to: "A.store")
+      func working() throws -> [Int] { try watchers.indices.filter { try text(watchers[$0].output).contains("1 sent") } }
+      try wait(for: "another process", watchers[0]) { try !working().isEmpty }
+      XCTAssertEqual(try working().count, 1)
+      holder = try XCTUnwrap(working().first)
+      XCTAssertEqual(try fixture.status("A.store")["pendingSaves"], .integer(0))
+    }
+    for watcher in watchers { XCTAssertEqual(watcher.end(), 130) }
+    try fixture.succeed("run", "B.store")
+    try fixture.assertEqualContents(count: 7)
+  }
+
+  func testAStoppedProcessKeepsItsTurnAndContinues() async throws {
+    let fixture = try await SyncFixture.joined()
+    let watcher = try Watcher(fixture, "A.store")
+    defer { if watcher.process.isRunning { watcher.process.terminate() } }
+    try wait(for: "the lease", watcher) { try fixture.sync(["run", "A.store"]).status == 75 }
+    kill(watcher.process.processIdentifier, SIGSTOP)
+    try fixture.add(#"{"$entity":"Note","text":"meanwhile"}"#, to: "A.store")
+    try fixture.fail(75, ["Try again when that process has ended"], "run", "A.store")
+    XCTAssertEqual(try fixture.status("A.store")["pendingSaves"], .integer(1))
+    kill(watcher.process.processIdentifier, SIGCONT)
+    try wait(for: "the note", watcher) { try text(watcher.output).contains("1 sent") }
+    XCTAssertEqual(watcher.end(), 130)
+  }
+
+  // MARK: Kills
+
+  /// Kills `sync start` at several times. The same command then completes, with a recovery key that is right, and leaves no other files.
+  func testAStartThatWasKilledIsRepeated() async throws {
+    let fixture = try await SyncFixture()
+    let folder = fixture.tool.folder.url
+    func copy(_ store: String, to name: String) throws {
+      for suffix in ["", ".keys"] {
+        try FileManager.default.copyItem(atPath: fixture.tool.path(store + suffix), toPath: fixture.tool.path(name + suffix))
+      }
+    }
+    func arguments(_ round: Int) -> [String] { ["start", "A\(round).store", "--hub", "hub\(round)", "--recovery", "recovery\(round)"] }
+    var duration = 0.0
+    let rounds = 8
+    for round in 0..<rounds {
+      try copy("A.store", to: "A\(round).store")
+      try copy("B.store", to: "B\(round).store")
+      let start = Date()
+      let process = try Watcher(fixture, arguments(round))
+      // The first round shows how long it takes.
+      if round == 0 {
+        process.process.waitUntilExit()
+        let errors = try text(process.errors)
+        XCTAssertEqual(process.process.terminationStatus, 0, errors)
+        duration = -start.timeIntervalSinceNow
+      } else {
+        usleep(UInt32(duration * Double(round) / Double(rounds) * 1_000_000))
+        _ = process.end(SIGKILL)
+      }
+      let repeated = try fixture.sync(arguments(round))
+      XCTAssertEqual(repeated.status, 0, "round \(round): \(repeated.error)")
+      let join = try fixture.sync(["join", "B\(round).store", "--hub", "hub\(round)", "--recovery", "recovery\(round)"])
+      XCTAssertEqual(join.status, 0, "round \(round): \(join.error)")
+      XCTAssertTrue(join.error.contains("4 changes received"), join.error)
+      let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+      let left = names.filter { $0.hasPrefix(".") || [".lock", ".new"].contains(where: $0.hasSuffix) }
+      XCTAssertEqual(left, [], "round \(round)")
+    }
   }
 }

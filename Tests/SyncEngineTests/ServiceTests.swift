@@ -9,6 +9,7 @@ import SyncCore
 import SyncCrypto
 import SyncEngine
 import SyncHub
+import Synchronization
 import XCTest
 import _StoreSpecification
 import _TestSupport
@@ -106,6 +107,41 @@ final class ServiceTests: XCTestCase {
     }
     XCTAssertEqual(try one.count("Folder"), 2)
     XCTAssertEqual(try other.count("Folder"), 2)
+  }
+
+  func testAnInterruptedCreationOfAnAccountIsRepeatedWithTheSameKey() async throws {
+    struct Interruption: Error {}
+    let one = try open("one.store")
+    let keys = Mutex<[AccountRecoveryKey]>([])
+    func start(isInterrupted: Bool) async throws -> SyncService {
+      try await SyncService.start(one.persistentStore, of: one.coordinator, hubPath: try file("hub.store").path, deviceName: "one") { key in
+        keys.withLock { $0.append(key) }
+        if isInterrupted { throw Interruption() }
+      }
+    }
+    for _ in 0..<2 {
+      do {
+        _ = try await start(isInterrupted: true)
+        XCTFail("It was not interrupted.")
+      } catch is Interruption {}
+    }
+    let replica = try StoreReplica(one.persistentStore, of: one.coordinator)
+    XCTAssertNil(try replica.transaction { try replica.replicaState() })
+    let service = try await start(isInterrupted: false)
+    let all = keys.withLock { $0 }
+    XCTAssertEqual(all.count, 3)
+    let key = try XCTUnwrap(all.first)
+    XCTAssertTrue(all.allSatisfy { $0 == key })
+    XCTAssertTrue(try replica.isReplica(ofAccountWith: key))
+    // The store keeps the key no longer than necessary.
+    XCTAssertFalse(try replica.isCreatingAccount(with: key))
+    try await service.synchronize()
+    let other = try open("other.store")
+    try await join(other, key).synchronize()
+    // Another account of the store gets another key.
+    try await service.leave()
+    _ = try await start(isInterrupted: false)
+    XCTAssertNotEqual(keys.withLock { $0.last }, key)
   }
 
   func testAnotherRecoveryKeyIsRefused() async throws {

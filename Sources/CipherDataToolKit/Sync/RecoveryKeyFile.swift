@@ -5,7 +5,8 @@ import SyncCrypto
 
 /// The file that keeps the recovery key of an account: the key on the first line, and what it is on the next two.
 enum RecoveryKeyFile {
-  /// Writes a key to a new file that only its owner can read. The file is on the disk when the method returns.
+  /// Writes a key to a new file that only its owner can read. The file is on the disk when the method returns. If it exists with the same
+  /// key, nothing is written.
   static func write(_ key: AccountRecoveryKey, to path: String) throws {
     let text = """
       \(try key.text())
@@ -13,13 +14,23 @@ enum RecoveryKeyFile {
       Keep it apart from the devices, for example on paper. It cannot be restored.
 
       """
-    do { try KeyFileStorage.write(Array(text.utf8), to: path, mayReplace: false) } catch {
-      throw error.kind == .fileExists ? ToolError(.cannotCreate, "\(path) already exists.") : error
-    }
+    let found = try KeyFileStorage.writeOnce(Array(text.utf8), to: StoreFile.absolutePath(path))
+    guard found == Array(text.utf8) else { throw exists(path) }
   }
 
-  /// Removes the file of a key that no account has.
-  static func remove(_ path: String) { unlink(path) }
+  /// Returns the key in an existing file, or nil if there is no file.
+  ///
+  /// - Throws: ``ToolError`` if the file is not one with a recovery key, or if it cannot be created.
+  static func existingKey(_ path: String) throws -> AccountRecoveryKey? {
+    guard try PathCheck.isTaken(path) else {
+      try PathCheck.checkFolder(of: path)
+      return nil
+    }
+    do { return try read(path) } catch { throw exists(path) }
+  }
+
+  /// The error for a file that does not contain the key of the account.
+  static func exists(_ path: String) -> ToolError { ToolError(.cannotCreate, "\(path) already exists.") }
 
   /// Whether the environment contains a key.
   static var isInEnvironment: Bool { getenv(variable) != nil }

@@ -9,8 +9,8 @@ extension SyncCommand {
     static let configuration = CommandConfiguration(
       abstract: "Create an account with a recovery key, and send the store's objects.",
       discussion: """
-        The hub is created unless it exists. The recovery key is written to a new file before anything else is changed; every further \
-        store needs it to join. The store records a history with values and stable IDs from now on.
+        The hub is created unless it exists. The recovery key is written to a new file before the store is changed; every further store \
+        needs it to join. The store records a history with values and stable IDs from now on. If the command is interrupted, run it again.
         """)
 
     @OptionGroup var store: StoreOptions
@@ -22,25 +22,24 @@ extension SyncCommand {
     func run() async throws {
       // Report invalid paths before requesting a passphrase.
       try PathCheck.checkStore(store.store)
-      try PathCheck.checkFree(recovery)
+      let key = try RecoveryKeyFile.existingKey(recovery)
       let synced = try await SyncedContainer(try await store.unlock())
-      try await synced.run { try await start(synced) }
+      try await synced.run { try await start(synced, key) }
     }
 
-    private func start(_ synced: SyncedContainer) async throws {
-      try synced.checkCanBegin()
-      let count = try await synced.objectCount()
-      let key = try AccountRecoveryKey.random()
-      try RecoveryKeyFile.write(key, to: recovery)
+    /// - Parameter key: The key in the file, which a run that was interrupted can have written.
+    private func start(_ synced: SyncedContainer, _ key: AccountRecoveryKey?) async throws {
       let service: SyncService
-      do {
+      if let key, try synced.isSynchronized(byAccountWith: key, through: hub) {
+        service = try await synced.resume()
+      } else {
+        try synced.checkCanBegin()
+        if let key, try !synced.isCreatingAccount(with: key) { throw RecoveryKeyFile.exists(recovery) }
         service = try await SyncService.start(
-          synced.store, of: synced.coordinator, hubPath: URL.path(hub).path, recoveryKey: key, deviceName: device.name)
-      } catch {
-        // A key that the store may use must not be lost.
-        if try !synced.isSynchronized() { RecoveryKeyFile.remove(recovery) }
-        throw error
+          synced.store, of: synced.coordinator, hubPath: URL.path(hub).path, deviceName: device.name
+        ) { try RecoveryKeyFile.write($0, to: recovery) }
       }
+      let count = try await synced.objectCount()
       Tool.note("The recovery key is in \(recovery). Keep it apart from this device: it cannot be restored.")
       let round = try await SyncCommand.firstRound(service, "Sending", objectCount: count, store: store.store)
       Tool.note("\(store.store) is synchronized through \(hub): \(SyncText.summary(round)).")

@@ -4,6 +4,7 @@ import ObjectModel
 import ObjectQuery
 import ObjectStore
 import SQLCipherStore
+import SyncCrypto
 import SyncEngine
 
 /// An open store that is, or will be, synchronized.
@@ -36,25 +37,22 @@ struct SyncedContainer: Sendable {
   /// The state of the store's synchronization, which is read from the store alone.
   ///
   /// - Throws: ``SyncError`` with `notSynchronized` if the store is not synchronized.
-  func status() throws -> SyncStatus { try StoreReplica(store, of: coordinator).status() }
+  func status() throws -> SyncStatus { try replica().status() }
 
-  /// Throws unless synchronization of the store can begin.
-  func checkCanBegin() throws {
-    let obstacles = SyncSchema(coordinator.compiledModel).obstacles
-    if !obstacles.isEmpty {
-      for obstacle in obstacles { Tool.note(obstacle.description) }
-      let parts = obstacles.count == 1 ? "it has the part above" : "it has the \(obstacles.count) parts above"
-      throw ToolError(.badData, "The model cannot be synchronized yet: \(parts). Nothing was changed.")
-    }
-    if try isSynchronized() { throw SyncError(.alreadySynchronized, path: store.url?.path) }
-  }
+  private func replica() throws -> StoreReplica { try StoreReplica(store, of: coordinator) }
 
-  func isSynchronized() throws -> Bool {
+  /// Throws ``SyncError`` unless synchronization of the store can begin.
+  func checkCanBegin() throws { try replica().checkCanBegin() }
+
+  /// Returns whether the store is synchronized with the account of a recovery key, through a hub.
+  func isSynchronized(byAccountWith key: AccountRecoveryKey, through hub: String) throws -> Bool {
     do {
-      _ = try status()
-      return true
+      return try replica().isReplica(ofAccountWith: key) && status().hubPath == URL.path(hub).path
     } catch let error as SyncError where error.code == .notSynchronized { return false }
   }
+
+  /// Returns whether the creation of an account with a recovery key has begun and was interrupted.
+  func isCreatingAccount(with key: AccountRecoveryKey) throws -> Bool { try replica().isCreatingAccount(with: key) }
 
   /// Continues to synchronize the store.
   ///

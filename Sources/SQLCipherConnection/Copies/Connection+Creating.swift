@@ -18,9 +18,11 @@ extension Connection {
   ///
   /// The file is completed under a temporary name and then linked to its path, so that a crash leaves no partial store.
   ///
-  /// - Parameter onComplete: Called with the path of the complete file, before it gets its final name.
+  /// - Parameters:
+  ///   - isExclusive: Whether the caller holds the lock of the key file, so that leftovers of a killed process are removed.
+  ///   - onComplete: Called with the path of the complete file, before it gets its final name.
   static func prepare(
-    path: String, key: DatabaseKey, options: ConnectionOptions, contents: StoreContents = .empty,
+    path: String, key: DatabaseKey, options: ConnectionOptions, contents: StoreContents = .empty, isExclusive: Bool = false,
     onOpen: (Connection) throws -> Void = { _ in }, onComplete: (String) throws -> Void = { _ in }, progress: ProgressHandler? = nil
   ) throws {
     try LibraryVersion.checkEncryptionIsAvailable(path: path)
@@ -28,7 +30,8 @@ extension Connection {
     while true {
       do {
         return try prepareOnce(
-          path: path, key: key, options: options, contents: contents, onOpen: onOpen, onComplete: onComplete, progress: progress)
+          path: path, key: key, options: options, contents: contents, isExclusive: isExclusive || contents.isCreatedExclusively,
+          onOpen: onOpen, onComplete: onComplete, progress: progress)
       } catch is UnlockedFolder {}
     }
   }
@@ -38,7 +41,7 @@ extension Connection {
   private struct UnlockedFolder: Error {}
 
   private static func prepareOnce(
-    path: String, key: DatabaseKey, options: ConnectionOptions, contents: StoreContents,
+    path: String, key: DatabaseKey, options: ConnectionOptions, contents: StoreContents, isExclusive: Bool,
     onOpen: (Connection) throws -> Void, onComplete: (String) throws -> Void, progress: ProgressHandler?
   ) throws {
     // The lock is taken before the snapshot, so that the files of its large values exist until they are copied.
@@ -60,7 +63,7 @@ extension Connection {
     // A failed copy leaves no files.
     defer { if !hadFolder, target.exists, !StoreFile.exists(path) { try? StoreFile.removeFolder(target.path) } }
     defer { if !placed.isEmpty, !StoreFile.exists(path) { target.removeFiles(placed) } }
-    try StoreFile.createComplete(path, isExclusive: contents.isCreatedExclusively) { temporary in
+    try StoreFile.createComplete(path, isExclusive: isExclusive) { temporary in
       try DatabaseCopy.fill(
         temporary, key: key, contents: contents, options: options, folder: target, onOpen: onOpen,
         onSource: { connection in

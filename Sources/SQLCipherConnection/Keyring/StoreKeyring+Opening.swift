@@ -20,10 +20,10 @@ extension StoreKeyring {
     onOpen: @escaping @Sendable (Connection) throws -> Void = { _ in }, progress: ProgressHandler? = nil
   ) async throws -> StoreKeyring {
     let path = try StoreFile.absolutePath(storePath)
-    @Sendable func prepare(_ key: DatabaseKey) throws -> NewStore? {
+    @Sendable func prepare(_ key: DatabaseKey, isExclusive: Bool = false) throws -> NewStore? {
       var newStore: NewStore?
       try Connection.prepare(
-        path: path, key: key, options: options, contents: contents, onOpen: onOpen,
+        path: path, key: key, options: options, contents: contents, isExclusive: isExclusive, onOpen: onOpen,
         onComplete: { temporary in if isRemovable { newStore = try NewStore(temporary, path: path) } }, progress: progress)
       return newStore
     }
@@ -55,7 +55,7 @@ extension StoreKeyring {
         var (file, keys) = KeyFile.make(for: databaseKey)
         try file.addSlot(secret, kind: kind, label: label, kdf: kdf, limit: workLimit, keys: &keys)
         try file.finish(keys)
-        let newStore = try createStore(path, keyFile: file.serialized()) { try prepare(databaseKey) }
+        let newStore = try createStore(path, keyFile: file.serialized()) { try prepare(databaseKey, isExclusive: true) }
         newStore?.recordKeyFile()
         return StoreKeyring(storePath: path, workLimit: workLimit, newStore: newStore, state: State(file: file, keys: keys, single: nil))
       }
@@ -90,7 +90,7 @@ extension StoreKeyring {
     let pending = KeyFileStorage.pendingPath(for: path)
     let result: Result
     do {
-      try KeyFileStorage.write(keyFile, to: pending)
+      try KeyFileStorage.write(keyFile, to: pending, through: StoreFile.creationPath(for: keyPath))
       result = try prepare()
     } catch {
       unlink(pending)

@@ -31,9 +31,18 @@ package enum KeyFileStorage {
   /// owner can access it.
   ///
   /// After a crash, either the old or the new file exists. If the path is a symbolic link, its target is replaced.
-  package static func write(_ bytes: [UInt8], to path: String, mayReplace: Bool = true) throws(StoreAccessError) {
+  ///
+  /// - Parameter temporary: The path under which the file is written, in the same folder, if the caller holds a lock that excludes other
+  ///   users of that path. What a killed process has left there is removed. By default, an unused path.
+  package static func write(
+    _ bytes: [UInt8], to path: String, mayReplace: Bool = true, through temporary: String? = nil
+  ) throws(StoreAccessError) {
     let path = mayReplace ? StoreFile.place(of: path) : path
-    let temporary = try StoreFile.temporaryName(nextTo: path)
+    if let temporary {
+      try StoreFile.checkFolder(StoreFile.folder(of: path))
+      unlink(temporary)
+    }
+    let temporary = if let temporary { temporary } else { try StoreFile.temporaryName(nextTo: path) }
     let descriptor = try StoreFile.openExclusively(temporary)
     do throws(StoreAccessError) {
       defer { _ = Foundation.close(descriptor) }
@@ -59,6 +68,40 @@ package enum KeyFileStorage {
       // After an error, no new file must remain.
       if isPlaced { unlink(path) }
       throw error
+    }
+  }
+
+  /// Writes a new file that contains a secret. Of several concurrent calls in any processes, one writes it, and the others receive its
+  /// content.
+  ///
+  /// After a crash, the next call removes what was left, and writes the file unless it is complete.
+  ///
+  /// - Returns: The content of the file: the given bytes, or those of the existing file.
+  package static func writeOnce(_ bytes: [UInt8], to path: String) throws -> [UInt8] {
+    let temporary = StoreFile.creationPath(for: path)
+    return try withLock(for: path, operation: .create) {
+      if try StoreFile.exists(path, operation: .create) {
+        unlink(temporary)
+        return try read(path)
+      }
+      try write(bytes, to: path, mayReplace: false, through: temporary)
+      return bytes
+    }
+  }
+
+  /// Removes the files that a killed process has left while it created a store, or a key in a file with one of the suffixes. The store must
+  /// exist. Usually there are none, which costs a few system calls. If another process edits the key file, they remain.
+  package static func removeLeftovers(of storePath: String, suffixes: [String] = []) {
+    let keys = Self.path(for: storePath)
+    let created = [storePath, keys] + suffixes.map { storePath + $0 }
+    let locks = created.dropFirst().map(lockPath)
+    guard (created.map(StoreFile.creationPath) + locks).contains(where: StoreFile.exists) else { return }
+    for file in created.dropFirst() {
+      try? withLock(for: file, timeoutMilliseconds: 0) {
+        unlink(StoreFile.creationPath(for: file))
+        // The lock of the key file is also that of the database during its creation.
+        if file == keys { StoreFile.removeDatabase(StoreFile.creationPath(for: storePath)) }
+      }
     }
   }
 

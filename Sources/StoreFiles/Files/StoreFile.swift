@@ -271,8 +271,8 @@ package enum StoreFile {
   /// Returns the path of the file with a store's ``LineageMark``.
   package static func lineageMarkPath(for storePath: String) -> String { folder(of: storePath) + "/." + name(of: storePath) + "-mark" }
 
-  /// Returns the temporary path of a database during its creation.
-  static func creationPath(for path: String) -> String { folder(of: path) + "/." + name(of: path) + ".new" }
+  /// Returns the temporary path of a database, or of another file, during its creation under a lock.
+  package static func creationPath(for path: String) -> String { folder(of: path) + "/." + name(of: path) + ".new" }
 
   /// Returns the temporary path of a store's copy, with a new data key or without unused pages, before it replaces the store.
   package static func rotationPath(for storePath: String) -> String { storePath + ".new" }

@@ -23,6 +23,7 @@ extension StoreReplica {
       state.zone.settledThrough = try reader.newest
       state.baseline = BaselineProgress()
       try setReplicaState(state)
+      try removeNewAccountKey()
       try alongside()
     }
   }

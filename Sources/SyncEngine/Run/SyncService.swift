@@ -28,12 +28,34 @@ package final class SyncService: Sendable {
     _ store: PersistentStore, of coordinator: PersistentStoreCoordinator, hubPath: String, recoveryKey: AccountRecoveryKey,
     deviceName: String
   ) async throws -> SyncService {
+    try await start(store, of: coordinator, hubPath: hubPath, deviceName: deviceName) { _ in recoveryKey }
+  }
+
+  /// Creates an account with a new recovery key. If it is interrupted, it can be repeated: the key is the same.
+  ///
+  /// - Parameter keep: Keeps the recovery key, before the store contains the account.
+  package static func start(
+    _ store: PersistentStore, of coordinator: PersistentStoreCoordinator, hubPath: String, deviceName: String,
+    keeping keep: @Sendable (AccountRecoveryKey) throws -> Void
+  ) async throws -> SyncService {
+    try await start(store, of: coordinator, hubPath: hubPath, deviceName: deviceName) { replica in
+      let key = try replica.newAccountKey()
+      try keep(key)
+      return key
+    }
+  }
+
+  private static func start(
+    _ store: PersistentStore, of coordinator: PersistentStoreCoordinator, hubPath: String, deviceName: String,
+    recoveryKey: @Sendable (StoreReplica) throws -> AccountRecoveryKey
+  ) async throws -> SyncService {
     // Nothing is created for a store that is refused.
     try await onQueue { try StoreReplica(store, of: coordinator).checkCanBegin() }
     let hub = try await EmbeddedHub.create(at: hubPath, hashing: ZoneHashing.shared)
     return try await onQueue {
       let replica = try StoreReplica(store, of: coordinator)
       let lease = try takeLease(of: store)
+      let recoveryKey = try recoveryKey(replica)
       try AccountSetup.createAccount(recoveryKey, for: replica, hubPath: hubPath, deviceName: deviceName)
       return try SyncService(coordinator, store, hub, replica, lease)
     }
@@ -175,6 +197,7 @@ extension SyncRunner {
         // An interrupted round is not an error.
         if error is CancellationError || (error as? HubError)?.code == .canceled { return }
         var report = try replica.report()
+        let error = error is WireError ? SyncError.converting(error, path: nil) : error
         (report.lastError, report.lastErrorDate) = ("\(error)", Date())
         try replica.setReport(report)
       }
@@ -183,5 +206,5 @@ extension SyncRunner {
 }
 
 extension SyncError.Reason {
-  package static var busy: Self { Self(.busy, "Another process synchronizes the store. It goes on when that process ends.") }
+  package static var busy: Self { Self(.busy, "Another process synchronizes the store. Try again when that process has ended.") }
 }

@@ -6,7 +6,8 @@ import StoreKeys
 ///
 /// It contains the printed form of a random key, with check digits, which also opens the hub with other tools. Only its owner can read it.
 enum HubKeyFile {
-  static func path(for hubPath: String) -> String { hubPath + ".key" }
+  static let suffix = ".key"
+  static func path(for hubPath: String) -> String { hubPath + suffix }
 
   /// Reads the key.
   static func read(for hubPath: String) throws -> StoreKey {
@@ -34,13 +35,9 @@ enum HubKeyFile {
   ///
   /// A file without a hub remains if the hub cannot be created: another process may be creating one with it.
   static func create(for hubPath: String) throws -> StoreKey {
-    let path = path(for: hubPath)
-    if !StoreFile.exists(path) {
+    if !StoreFile.exists(path(for: hubPath)) {
       let text = try RecoveryKey.text(for: Cryptography.randomSecret(DatabaseKey.keySize))
-      do throws(StoreAccessError) { try KeyFileStorage.write(Array((text + "\n").utf8), to: path, mayReplace: false) } catch {
-        // Another process may have been first.
-        guard error.kind == .fileExists else { throw error }
-      }
+      _ = try KeyFileStorage.writeOnce(Array((text + "\n").utf8), to: path(for: hubPath))
     }
     return try read(for: hubPath)
   }

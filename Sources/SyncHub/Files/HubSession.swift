@@ -57,6 +57,7 @@ final class HubSession: Sendable {
         throw error
       }
     }
+    KeyFileStorage.removeLeftovers(of: path, suffixes: [HubKeyFile.suffix])
     (self.path, self.keyring, busyTimeoutMilliseconds) = (path, keyring, options.busyTimeoutMilliseconds)
   }
 
