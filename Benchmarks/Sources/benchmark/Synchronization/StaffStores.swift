@@ -61,15 +61,14 @@ enum StaffStores {
 
   /// Inserts departments and employees, and saves and resets after each batch.
   ///
-  /// - Parameter count: The number of objects, departments among them.
+  /// - Parameter count: The approximate number of objects, departments among them.
   static func fill(_ container: PersistentContainer, count: Int) throws {
     let context = container.newBackgroundContext()
-    let departments = max(1, count / (employeesInDepartment + 1))
-    let employees = count - departments
+    let employees = count - count / (employeesInDepartment + 1)
     try context.perform {
       var department: Department?
       for number in 0..<employees {
-        if number % employeesInDepartment == 0, number / employeesInDepartment < departments {
+        if number % employeesInDepartment == 0 {
           let new = Department(context: context)
           (new.name, new.floor) = ("Department \(number / employeesInDepartment)", Int64(number / employeesInDepartment % 40))
           department = new
