@@ -221,6 +221,10 @@ let package = Package(
         "_StoreSpecification", "_TestSupport",
       ],
       path: "Tests/_ProofWriter", swiftSettings: strict),
+    // A program that synchronizes a store until it is killed.
+    .executableTarget(
+      name: "_SyncWriter", dependencies: ["CipherData", "CipherDataSync", "_FaultInjection", "_ProofStore", "_TestSupport"],
+      path: "Tests/_SyncWriter", swiftSettings: strict),
     // The program whose memory KeyMemoryTests searches for keys.
     .executableTarget(
       name: "_KeyHolder", dependencies: ["ObjectContext", "ObjectModel", "ObjectStore", "SQLCipherStore", "StoreKeys"],
@@ -240,7 +244,7 @@ let package = Package(
         "CipherDataToolKit", "ModelCodeGeneration", "ObjectContext", "ObjectModel", "ObjectQuery", "ObjectStore", "SQLCipherStore",
         "SQLCipherConnection", "StoreFiles", "StoreKeys",
         "_AllocationCounter", "_CountedWork", "_FaultInjection", "_FuzzTargets", "_KeyHolder", "_ProofStore", "_ProofWriter",
-        "_StoreSpecification", "_TestSupport",
+        "_StoreSpecification", "_SyncWriter", "_TestSupport",
       ]),
 
     // The parsers of untrusted bytes, each with its invariants, for the package Fuzzing and for ProofTests.

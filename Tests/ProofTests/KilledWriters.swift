@@ -149,13 +149,20 @@ struct KilledWriters: ProofCase {
 
   private static func blow(_ random: inout SeededGenerator) -> KillBlow {
     if Int.random(in: 0..<4, using: &random) == 0 { return .after(UInt32.random(in: 1_000...150_000, using: &random)) }
+    return callBlow(&random)
+  }
+
+  /// Returns a random call.
+  ///
+  /// - Parameter scale: The factor by which there are more calls than in a round.
+  static func callBlow(_ random: inout SeededGenerator, scale: Int = 1) -> KillBlow {
     let calls: [(FaultCall, most: Int)] = [
       (.write, 256), (.write, 256), (.write, 1_024), (.sync, 32), (.name, 32), (.size, 8), (.lock, 256), (.open, 64), (.map, 8),
       (.read, 512),
     ]
     let (call, most) = calls.randomElement(using: &random) ?? (.write, 64)
     // Early calls are as likely as late ones, on a logarithmic scale.
-    let number = Int(exp2(Double.random(in: 0...log2(Double(most)), using: &random)))
+    let number = Int(exp2(Double.random(in: 0...log2(Double(most * scale)), using: &random)))
     return .call(call, number, isHalfway: call == .write && Bool.random(using: &random))
   }
 }
@@ -167,13 +174,7 @@ final class KillWriter: Sendable {
   private let output = Pipe()
 
   init() throws {
-    let folder = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
-    let candidates = [folder, Bundle(for: KillWriter.self).bundleURL.deletingLastPathComponent()]
-    let programs = candidates.map { $0.appendingPathComponent("_ProofWriter") }
-    guard let program = programs.first(where: { FileManager.default.isExecutableFile(atPath: $0.path) }) else {
-      throw TortureError.noProgram("_ProofWriter")
-    }
-    process.executableURL = program
+    process.executableURL = try TestProgram.url(of: "_ProofWriter")
     process.standardInput = input
     process.standardOutput = output
     // A missing response reports a process that has ended.

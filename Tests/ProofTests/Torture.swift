@@ -155,6 +155,16 @@ struct KillTorture: TorturePart {
   }
 }
 
+/// Processes that are killed while their stores are synchronized, with the restorations in turn.
+struct SyncTorture: TorturePart {
+  let seed: UInt64
+
+  func makeCase(_ number: Int) throws -> (any ProofCase)? {
+    let restorations = SyncedClients.Restoration.tried
+    return SyncedClients(restorations[number % restorations.count], seed: seed &* 1_000_003 &+ UInt64(number))
+  }
+}
+
 /// Damaged files of stores. The stores are kept in the folder of the results, so that cases are reproducible.
 struct DamageTorture: TorturePart {
   let seed: UInt64
