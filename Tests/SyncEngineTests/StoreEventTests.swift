@@ -135,6 +135,28 @@ final class StoreEventTests: XCTestCase {
     try synchronize(one, other, count: 8)
   }
 
+  func testARestoredBackupDoesNotBringBackWhatWasDeletedBeforeItWasSent() throws {
+    let (one, other) = try stores()
+    let checks = SyncChecks()
+    try synchronize(one, other, checks: checks)
+    let folder = try other.context.insert("Folder", ["title": "deleted"])
+    try other.context.save()
+    let copy = other.folder.file("copy.store")
+    let file = try unlock(other)
+    try waitFor { try await file.backUp(to: copy) }
+    other.context.delete(folder)
+    try other.context.save()
+    try synchronize(one, other, checks: checks)
+    try other.close()
+    var source = other.description
+    source.url = copy
+    try waitFor { [coordinator = other.open.coordinator, destination = other.description, source] in
+      try await coordinator.replacePersistentStore(with: destination, withPersistentStoreFrom: source)
+    }
+    try other.reopen()
+    try synchronize(one, other, checks: checks)
+  }
+
   func testImportsFromFilesAreSent() throws {
     let (one, other) = try stores()
     let context = other.open.newContext()

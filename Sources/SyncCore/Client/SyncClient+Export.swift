@@ -9,7 +9,6 @@ extension SyncClient {
       while true {
         let saves = try unsentSaves(in: store, environment)
         guard let first = saves.first else { return nil }
-        if try !hasPulled && mayDeleteSentRecord(in: store) { return nil }
         var zone = try store.zone()
         let through: Int64
         if let (changes, last) = try wholeChanges(of: saves, in: store) {
@@ -24,19 +23,6 @@ extension SyncClient {
         try store.setZone(zone)
       }
     }
-  }
-
-  /// Returns whether a pending save deletes a record that was not sent, as far as the store knows.
-  ///
-  /// Nothing is sent of such a record. If the store was replaced by an older copy, the former state can have sent it: a pull shows that.
-  private func mayDeleteSentRecord(in store: some SyncStore) throws -> Bool {
-    var isFound = false
-    try forEachChange(after: try store.zone().settledThrough, in: store) { _, change in
-      if isFound || change.values != nil { return }
-      let entry = try store.entry(of: change.id)
-      isFound = entry?.state == nil && entry?.wasSent != true
-    }
-    return isFound
   }
 
   /// Replaces a part in the outbox that the hub has staged by the next one.
@@ -86,11 +72,6 @@ extension SyncClient {
       time: changes.lazy.compactMap { $0.record.latestStamp?.time }.max() ?? .zero, changes: changes)
     let frozen = FrozenCommit(try sealing.seal(commit), through: through, next: next)
     try store.setOutbox(frozen)
-    for change in changes where change.replacedVersion == nil {
-      var entry = try store.entry(of: change.id) ?? RecordEntry()
-      entry.wasSent = true
-      try store.setEntry(entry, of: change.id)
-    }
     return frozen
   }
 
@@ -173,8 +154,7 @@ extension SyncClient {
       try releaseHeldState(of: id, in: store)
       return nil
     }
-    // An object that was inserted and deleted again before anything was sent.
-    if state.isDeleted, base == nil, entry?.wasSent != true, entry?.held == nil { return nil }
+    // The deletion of an object is sent even if the hub never had it: a copy of the store may have it, and send it.
     return RecordChange(id, replacing: entry?.base?.version, state)
   }
 

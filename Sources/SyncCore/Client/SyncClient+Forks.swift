@@ -23,13 +23,6 @@ extension SyncClient {
     zone.device = environment.newDevice
     zone.deviceSequence = 0
     try store.setOutbox(nil)  // The former identity has sent it.
-    // It may have sent more than the copy knows of, so that what is deleted now must be deleted on the hub too.
-    try forEachChange(after: zone.settledThrough, in: store) { _, change in
-      var entry = try store.entry(of: change.id) ?? RecordEntry()
-      if entry.base != nil || entry.wasSent { return }
-      entry.wasSent = true
-      try store.setEntry(entry, of: change.id)
-    }
     if isForked { zone.forkedThrough = .max }
     try store.setZone(zone)
     try restampSaves(in: store, after: zone.settledThrough) { Stamp($0.stamp.time, zone.device) }

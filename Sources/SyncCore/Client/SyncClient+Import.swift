@@ -105,7 +105,7 @@ extension SyncClient {
       for id in records {
         guard var entry = try store.entry(of: id) else { continue }
         entry.held = entry.state
-        (entry.base, entry.isOrphan, entry.wasSent) = (nil, false, true)
+        (entry.base, entry.isOrphan) = (nil, false)
         try store.setEntry(entry, of: id)
       }
       last = final

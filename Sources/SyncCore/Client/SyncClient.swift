@@ -47,8 +47,6 @@ package struct SyncClient {
   var isPulling: Bool { pull != nil }
   /// Whether nothing can be sent before a pull is complete, because a commit was in conflict.
   private var mustPull = false
-  /// Whether a pull was completed since the process has started. It shows whether the hub has commits that the store does not know of.
-  private(set) var hasPulled = false
 
   /// Limits of messages.
   package struct Limits: Sendable {
@@ -131,7 +129,7 @@ package struct SyncClient {
       guard page.request == pull else { return }
       pull = nil
       let isComplete = try store.transaction { try receive(page, in: store, environment) }
-      if isComplete { (mustPull, hasPulled) = (false, true) } else { wantsPull = true }
+      if isComplete { mustPull = false } else { wantsPull = true }
     }
   }
 

@@ -55,8 +55,6 @@ package struct RecordEntry: Hashable, Sendable {
   /// A state that is not part of a pending save and must be sent: of an object that was there before synchronization began, or that the
   /// hub has lost.
   package var held: Record?
-  /// Whether a commit with the record may have been sent before the hub had it. Its deletion must then be sent too.
-  package var wasSent = false
   /// Whether the record must be deleted, because a required destination is deleted on the hub.
   package var isOrphan = false
 

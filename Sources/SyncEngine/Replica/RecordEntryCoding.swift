@@ -14,16 +14,14 @@ enum RecordEntryCoding {
     let rawValue: UInt64
     static let base = Flags(rawValue: 1)
     static let held = Flags(rawValue: 2)
-    static let wasSent = Flags(rawValue: 4)
-    static let isOrphan = Flags(rawValue: 8)
-    static let all: Flags = [.base, .held, .wasSent, .isOrphan]
+    static let isOrphan = Flags(rawValue: 4)
+    static let all: Flags = [.base, .held, .isOrphan]
   }
 
   static func encode(_ entry: RecordEntry, of id: RecordID) -> [UInt8] {
     var flags = Flags()
     if entry.base != nil { flags.insert(.base) }
     if entry.held != nil { flags.insert(.held) }
-    if entry.wasSent { flags.insert(.wasSent) }
     if entry.isOrphan { flags.insert(.isOrphan) }
     var writer = WireWriter()
     writer.write(version)
@@ -50,7 +48,6 @@ enum RecordEntryCoding {
       entry.base = RecordEntry.VersionedRecord(sequence, version, try RecordCoding.decode(try reader.readBytes()).record)
     }
     if flags.contains(.held) { entry.held = try RecordCoding.decode(try reader.readBytes()).record }
-    entry.wasSent = flags.contains(.wasSent)
     entry.isOrphan = flags.contains(.isOrphan)
     guard reader.isAtEnd else { throw WireError.invalid }
     return entry
