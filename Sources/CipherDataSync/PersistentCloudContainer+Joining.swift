@@ -28,7 +28,7 @@ extension PersistentCloudContainer {
   /// - Throws: ``SyncError`` with `noCloudStore`; ``StoreError`` if the store cannot be read.
   public var accountID: UUID? {
     get async throws {
-      do { return try await store().status().account } catch let error as SyncError where error.code == .notSynchronized { return nil }
+      do { return try await store().status().accountID } catch let error as SyncError where error.code == .notSynchronized { return nil }
     }
   }
 

@@ -71,6 +71,10 @@ final class KillTests: XCTestCase {
       try call()
       try replica.restamp(stamps)
     }
+    func renewRecords(_ ids: [RecordID]) throws -> [RecordID: RecordID] {
+      try call()
+      return try replica.renewRecords(ids)
+    }
     func object(of id: RecordID) throws -> SyncedObject? {
       try call()
       return try replica.object(of: id)

@@ -38,7 +38,7 @@ final class SyncChecks {
     let state = try store.replica.simulatedState(store.open)
     let model = store.replica.schema.syncModel
     for save in state.saves { note(save, of: number, model) }
-    let view = StateView(state, model, store: SimulatedStore(device: state.zone.device))
+    let view = StateView(state, nil, model)
     let expected = view.objects()
     for id in Set(expected.keys).union(state.objects.keys) where expected[id] != state.objects[id] {
       throw SyncViolation(
@@ -117,7 +117,7 @@ final class SyncChecks {
   /// Checks that stores that are quiet have the same objects, and that nothing is lost.
   func checkEnd(_ stores: [SyncedStore]) throws {
     let first = try stores[0].replica.simulatedState(stores[0].open)
-    let view = StateView(first, stores[0].replica.schema.syncModel, store: SimulatedStore(device: first.zone.device))
+    let view = StateView(first, nil, stores[0].replica.schema.syncModel)
     for (number, store) in stores.enumerated() {
       var verification = ObjectVerification()
       while try !store.replica.verifyObjects(&verification, batch: 7) {}

@@ -14,7 +14,7 @@ final class SimulatedStore: SyncStore {
     /// The records that have ever referred to a record, and by which relationships.
     var referrers: [RecordID: [RecordID: Set<PropertyID>]] = [:]
     /// The range of the IDs that new objects get, and the number of the last one.
-    var range: UInt64
+    var range: UInt64 = 0
     var lastKey: UInt64 = 0
     /// The records of which objects got other ones, with those.
     var renewals: [(former: RecordID, new: RecordID)] = []

@@ -308,10 +308,11 @@ struct StateView {
   /// The records that refer to a record by a one-to-one relationship.
   private let claims: [PropertyID: [RecordID: [(stamp: Stamp, id: RecordID)]]]
   private let model: SyncModel
-  private let simulated: SimulatedModel
+  /// Nil for real stores, whose objects have no serial numbers.
+  private let simulated: SimulatedModel?
   private let unsynchronized: [RecordID: SyncedObject]
 
-  init(_ state: SimulatedStore.State, _ simulated: SimulatedModel, _ version: SyncModel) {
+  init(_ state: SimulatedStore.State, _ simulated: SimulatedModel?, _ version: SyncModel) {
     (model, self.simulated) = (version, simulated)
     var states: [RecordID: Record] = [:]
     for (id, entry) in state.entries { states[id] = (entry.base?.record).joined(with: entry.held) }
@@ -336,7 +337,9 @@ struct StateView {
 
   /// Returns which object a record is; nil if it is deleted.
   func serial(of id: RecordID) -> Int64? {
-    guard let state = states[id], let field = state[simulated.entity(state.entity).serial], case .integer(let serial) = field.value else {
+    guard let simulated, let state = states[id], let field = state[simulated.entity(state.entity).serial],
+      case .integer(let serial) = field.value
+    else {
       return nil
     }
     return serial

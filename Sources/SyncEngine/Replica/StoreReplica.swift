@@ -236,7 +236,7 @@ package final class StoreReplica: SyncStore {
     for id in ids {
       let new = UUID()
       renewed[id] = RecordID(new)
-      try transactionTables.execute(SyncStatement.renewFormerRecord, .bytes(Data(RecordID(new).bytes)), .bytes(Data(id.bytes)))
+      try transactionTables.execute(SyncStatement.renewFormerRecord, RecordID(new).slot, id.slot)
       guard let object = try pending().object(of: id) else { continue }
       try history.setStableIDs([(object, new)])
       if var row = try row(of: id), row.object == object {
