@@ -6,7 +6,6 @@ extension EmbeddedHub {
     try await write { try HubAccountTables($0).create(account) }
   }
 
-  /// Returns the IDs of all accounts of the hub.
   package func accounts() async throws -> [AccountID] { try await read { try HubAccountTables($0).accounts() } }
 
   package func account(_ id: AccountID) async throws -> HubAccount { try await read { try HubAccountTables($0).account(id) } }

@@ -214,6 +214,7 @@ private final class FailingHub: HubConnection {
   func verify(_ request: VerificationRequest, zone: ZoneID) async throws -> VerificationAnswer { try await hub.verify(request, zone: zone) }
   func watch(zone: ZoneID) async throws -> HubWatch { try await hub.watch(zone: zone) }
   func createAccount(_ account: NewHubAccount) async throws { try await hub.createAccount(account) }
+  func accounts() async throws -> [AccountID] { try await hub.accounts() }
   func account(_ id: AccountID) async throws -> HubAccount { try await hub.account(id) }
   func replaceBundle(of account: AccountID, with bundle: HubBundle) async throws { try await hub.replaceBundle(of: account, with: bundle) }
   func certificates(of account: AccountID) async throws -> [HubCertificate] { try await hub.certificates(of: account) }

@@ -36,7 +36,7 @@ extension SyncCommand {
       if !result.isEqual { throw ToolError(.failure, message(result)) }
     }
 
-    private func message(_ result: StoreVerification) -> String {
+    private func message(_ result: SyncVerificationResult) -> String {
       var parts: [String] = []
       if !result.records.isEqual {
         let count = Self.count(result.records.differences.count, "record", hasMore: result.records.hasMore)
@@ -79,7 +79,7 @@ extension SyncCommand {
       return "\(difference.entity) \(name): \(kind)"
     }
 
-    private static func json(_ result: StoreVerification, path: String) -> JSONValue {
+    private static func json(_ result: SyncVerificationResult, path: String) -> JSONValue {
       func id(_ id: UUID?) -> JSONValue { id.map { .string($0.uuidString.lowercased()) } ?? .null }
       let records = result.records.differences.map { difference in
         JSONValue.object([("id", id(difference.id?.uuid)), ("difference", .string(kind(difference)))])

@@ -149,7 +149,7 @@ struct BatchDeleter {
 
   /// Returns a statement that selects the rows, ready to run.
   private func statement(_ selection: Selection, head: String, limit: String) throws -> Statement {
-    let text = selection.isLimited && !limit.isEmpty ? "SELECT * FROM (\(selection.plan.sql))" : selection.plan.sql
+    let text = selection.isLimited && !limit.isEmpty ? BatchTable.all(of: selection.plan.sql) : selection.plan.sql
     let statement = try batch.connection.statement(sql: head + text + limit)
     try batch.engine.bind(selection.plan.binders, selection.fetch, selection.specification, space, to: statement)
     batch.engine.trace.record(statement)

@@ -221,6 +221,9 @@ struct BatchTable: Sendable {
   /// The table's qualified name.
   var source: String { "temp.\(name)" }
 
+  /// Selects all rows of a query, so that a limit can follow.
+  static func all(of query: String) -> String { "SELECT * FROM (\(query))" }
+
   /// The statements that create the table if it does not exist.
   var creation: [String] {
     ["CREATE TABLE IF NOT EXISTS \(source) (\(columns))"]

@@ -11,6 +11,8 @@ struct AccountState: Hashable, Codable, Sendable {
 
   /// The path of the hub's file.
   var hubPath: String
+  /// The hub that had the account last.
+  var hubIdentifier: UUID?
   var deviceName: String
   private var accountKeyBytes: Data
   private var deviceKeyBytes: Data

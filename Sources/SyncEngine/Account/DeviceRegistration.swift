@@ -24,12 +24,21 @@ struct DeviceRegistration {
         try await certify(device, state)
         break
       } catch let error as HubError where error.code == .unknownAccount && attempt < Self.maximumAttempts {
+        guard try await hasLostAccount(state) else { throw error }
         try await createAccount(state, zone.zoneID, device)
       } catch let error as HubError where error.code == .certificateConflict && attempt < Self.maximumAttempts {}
     }
     state.certifiedDevice = device
+    state.hubIdentifier = try await hub.identity().identifier
     state.isNewAccount = nil
     try replica.transaction { try replica.setAccountState(state) }
+  }
+
+  /// Returns whether a hub that lacks the account is the account's hub, in an earlier state, or a new one in its place. A hub with other
+  /// accounts only is another one: the path is wrong.
+  private func hasLostAccount(_ state: AccountState, isolation: isolated (any Actor)? = #isolation) async throws -> Bool {
+    guard let known = state.hubIdentifier, try await hub.identity().identifier != known else { return true }
+    return try await hub.accounts().isEmpty
   }
 
   /// Creates the account with a device as its first one.

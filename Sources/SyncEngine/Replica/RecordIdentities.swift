@@ -40,7 +40,11 @@ extension RecordID {
   package init(_ id: UUID) { self.init(bytes: id.bytes) }
 
   init(bytes: [UInt8]) {
-    precondition(bytes.count == 16, "A record ID has 16 bytes.")
+    // A damaged table can have values of other lengths, which name no record.
+    guard bytes.count == 16 else {
+      self.init(high: 0, low: 0)
+      return
+    }
     let words = bytes.withUnsafeBytes { bytes in
       (bytes.loadUnaligned(fromByteOffset: 0, as: UInt64.self), bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
     }

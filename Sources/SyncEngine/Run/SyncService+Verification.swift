@@ -5,7 +5,7 @@ import SyncCrypto
 import SyncHub
 
 /// The result of comparing a store with its records, and these with those of the hub.
-package struct StoreVerification: Hashable, Sendable {
+package struct SyncVerificationResult: Hashable, Sendable {
   /// The comparison of the records with those of the hub.
   package let records: Verification.Result
   /// The comparison of the objects with the records.
@@ -18,7 +18,7 @@ extension SyncService {
   ///
   /// The result is part of ``status()``.
   /// - Parameter progress: Called after each step of sending and pulling.
-  package func verify(progress: (@Sendable (SyncRunner.Round) -> Void)? = nil) async throws -> StoreVerification {
+  package func verify(progress: (@Sendable (SyncRunner.Round) -> Void)? = nil) async throws -> SyncVerificationResult {
     // Other devices may push at any time; the comparison needs a moment in which none does.
     for _ in 0..<Self.maximumAttempts {
       try await synchronize(progress: progress)
@@ -29,7 +29,7 @@ extension SyncService {
         try await synchronize(progress: progress)
         objects = try await runner.compareObjects()
       }
-      let result = StoreVerification(records: records, objects: objects)
+      let result = SyncVerificationResult(records: records, objects: objects)
       try await runner.recordVerification(result)
       return result
     }
@@ -69,7 +69,7 @@ extension SyncRunner {
     return verification
   }
 
-  fileprivate func recordVerification(_ result: StoreVerification) throws {
+  fileprivate func recordVerification(_ result: SyncVerificationResult) throws {
     try withReplica { replica in
       try replica.transaction {
         var report = try replica.report()

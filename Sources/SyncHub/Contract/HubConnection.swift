@@ -24,6 +24,8 @@ package protocol HubConnection: Sendable {
 
   // MARK: Accounts
 
+  /// Returns the IDs of the accounts that the hub shows to this device: all accounts of a hub in a file.
+  func accounts() async throws -> [AccountID]
   /// Creates an account with its first zone. A repeated call has no effect, also if the account has changed since.
   ///
   /// - Throws: `accountExists` if another account has the ID; `zoneExists` if another account has the zone.
