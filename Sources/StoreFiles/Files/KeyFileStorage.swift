@@ -143,6 +143,7 @@ package enum KeyFileStorage {
   ) throws(StoreAccessError) -> Int32 {
     let retry = LockRetry(milliseconds: timeoutMilliseconds)
     while true {
+      let isNew = !StoreFile.exists(path)
       let descriptor = Descriptors.open(path, O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, mode: 0o600)
       let error = descriptor < 0 ? errno : 0
       // The file of another user, such as root, who edits the key file.
@@ -162,7 +163,11 @@ package enum KeyFileStorage {
         }
         let number = errno
         _ = Foundation.close(descriptor)
-        guard number == EWOULDBLOCK || number == EINTR else { throw .system(number, path: path, operation: operation) }
+        guard number == EWOULDBLOCK || number == EINTR else {
+          // Nothing is left by a failed attempt. Another process that needs the lock creates the file again.
+          if isNew { unlink(path) }
+          throw .system(number, path: path, operation: operation)
+        }
       }
       guard retry.pause() else { throw StoreAccessError(.busy, path: path, operation: operation, circumstance: .keyFileEdited) }
     }
