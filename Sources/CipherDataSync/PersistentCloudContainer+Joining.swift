@@ -50,7 +50,7 @@ extension PersistentCloudContainer {
   /// ```
   ///
   /// At most 10 devices are answered by one loop, because each request is a chance of 1 in 1,000,000 for an attacker.
-  /// - Returns: A sequence that begins with the requests of the moment, also if there are none. It throws ``SyncError`` with
+  /// - Returns: A sequence that begins with the requests of the moment, or an empty list. It throws ``SyncError`` with
   ///   `notSynchronized` if the store does not belong to an account, or with a code of the hub.
   public func joinRequests() -> AsyncThrowingStream<[CloudJoinRequest], any Error> {
     AsyncThrowingStream { continuation in

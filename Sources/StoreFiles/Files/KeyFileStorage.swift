@@ -90,7 +90,7 @@ package enum KeyFileStorage {
   }
 
   /// Removes the files that a killed process has left while it created a store, or a key in a file with one of the suffixes. The store must
-  /// exist. Usually there are none, which costs a few system calls. If another process edits the key file, they remain.
+  /// exist. Usually nothing was left, which costs a few system calls. If another process edits the key file, they remain.
   package static func removeLeftovers(of storePath: String, suffixes: [String] = []) {
     let keys = Self.path(for: storePath)
     let created = [storePath, keys] + suffixes.map { storePath + $0 }

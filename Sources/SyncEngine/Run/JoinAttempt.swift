@@ -140,7 +140,7 @@ package actor JoinAttempt {
 
   // MARK: -
 
-  /// Returns the answer to a request; nil if there is none yet.
+  /// Returns the answer to a request; nil before it is answered.
   private func answer(to id: UUID) async throws -> [UInt8]? {
     guard let request = try await hub.joinRequests(of: account).first(where: { $0.id == id }) else {
       throw SyncError(.joinRequestExpired, path: store.url?.path)

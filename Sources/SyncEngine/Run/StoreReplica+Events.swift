@@ -75,7 +75,7 @@ private struct StoredEvent: Codable {
   let end: Date?
   let count: Int
   let failure: Failure?
-  /// The unreadable records; omitted if there are none.
+  /// The unreadable records; omitted if all can be read.
   let unreadable: [SyncEvent.UnreadableRecord]?
 
   init(_ event: SyncEvent) {
