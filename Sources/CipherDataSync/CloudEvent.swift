@@ -16,8 +16,8 @@ public struct CloudEvent: Sendable, Identifiable {
     case export
   }
 
-  /// The error of one record. The work goes on without the record.
-  public struct RecordError: Error, Sendable, CustomStringConvertible {
+  /// A record that could not be read. The work goes on without it.
+  public struct RecordFailure: Sendable, CustomStringConvertible {
     /// The ID of the record, which is the object's ``ManagedObject/stableID``. Nil if this device does not have the object.
     public let recordID: UUID?
     /// What is wrong with the record.
@@ -45,7 +45,7 @@ public struct CloudEvent: Sendable, Identifiable {
   /// ``SyncError``, and the message of other errors.
   public let error: (any Error)?
   /// The records that could not be read, at most 100. They are kept until they can be read.
-  public let recordErrors: [RecordError]
+  public let recordFailures: [RecordFailure]
   /// Whether the work was completed.
   public var succeeded: Bool { endDate != nil && error == nil }
 
@@ -58,6 +58,6 @@ public struct CloudEvent: Sendable, Identifiable {
       case .import: .import
       case .export: .export
       }
-    recordErrors = event.unreadable.map { RecordError(recordID: $0.id, error: .unreadableRecord(path: path)) }
+    recordFailures = event.unreadable.map { RecordFailure(recordID: $0.id, error: .unreadableRecord(path: path)) }
   }
 }

@@ -28,7 +28,7 @@ final class CloudEventTests: CloudTestCase {
       XCTAssertEqual(all.first?.succeeded, false)
       XCTAssertGreaterThanOrEqual(try XCTUnwrap(ended.endDate), ended.startDate)
       XCTAssertEqual(ended.storeIdentifier, identifier)
-      XCTAssertTrue(ended.recordErrors.isEmpty)
+      XCTAssertTrue(ended.recordFailures.isEmpty)
     }
     let succeeded = Dictionary(grouping: events.filter(\.succeeded), by: \.type).mapValues { $0.map(\.count).reduce(0, +) }
     XCTAssertEqual(succeeded, [.setup: 5, .export: 5, .import: 3])
