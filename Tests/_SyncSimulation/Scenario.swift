@@ -24,7 +24,7 @@ package final class Scenario {
 
   /// A device.
   package final class Device {
-    let scenario: Scenario
+    package let scenario: Scenario
     let store: SimulatedStore
     package let keys = SimulatedKeys()
     private var client: SyncClient
@@ -34,7 +34,7 @@ package final class Scenario {
 
     init(_ scenario: Scenario, _ id: UInt64) {
       self.scenario = scenario
-      store = SimulatedStore(device: DeviceID(id), hasOrderedIDs: true)
+      store = SimulatedStore(device: DeviceID(id), range: id, hasOrderedIDs: true)
       client = SyncClient(Scenario.model, keys, SimulatedHashing())
     }
 

@@ -21,9 +21,10 @@ struct SimulatedModel {
   let entities: [Entity]
   let syncModel: SyncModel
 
-  init(_ random: inout SimulationRandom) {
+  /// - Parameter hasManyClaims: Whether most relationships are one-to-one.
+  init(_ random: inout SimulationRandom, hasManyClaims: Bool) {
     var entities: [Entity] = []
-    for number in 0..<(2 + random.number(below: 3)) {
+    for number in 0..<(2 + random.number(below: hasManyClaims ? 1 : 3)) {
       let attributes = (0...random.number(below: 3)).map { PropertyID(UInt64(number * 100 + $0)) }
       var references: [Reference] = []
       for index in 0..<(number == 0 ? random.number(below: 2) : 1 + random.number(below: 2)) {
@@ -33,7 +34,7 @@ struct SimulatedModel {
         references.append(
           Reference(
             property: PropertyID(UInt64(number * 100 + 50 + index)), destination: destination, isRequired: isRequired,
-            isExclusive: random.chance(0.5)))
+            isExclusive: random.chance(hasManyClaims ? 0.9 : 0.5)))
       }
       entities.append(
         Entity(

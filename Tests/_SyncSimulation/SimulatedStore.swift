@@ -23,7 +23,9 @@ final class SimulatedStore: SyncStore {
   /// The process was killed.
   struct Kill: Error {}
 
-  var state: State
+  var state: State { didSet { contentRevision &+= 1 } }
+  /// A number that is another one after each change of what the invariants of the objects depend on. It may change without one.
+  private(set) var contentRevision = 0
   /// The number of calls until the process is killed.
   var callsUntilKill: Int?
   /// The number of transactions that were committed.
@@ -44,9 +46,16 @@ final class SimulatedStore: SyncStore {
   /// Whether the IDs of new objects are in the order in which the objects were inserted.
   let hasOrderedIDs: Bool
 
-  init(device: DeviceID, hasOrderedIDs: Bool = false) {
+  init(device: DeviceID, range: UInt64, hasOrderedIDs: Bool = false) {
     self.hasOrderedIDs = hasOrderedIDs
-    state = State(zone: ZoneState(device: device), range: device.value)
+    state = State(zone: ZoneState(device: device), range: range)
+  }
+
+  /// Changes what the invariants of the objects do not depend on.
+  private func setAside(_ change: (inout State) -> Void) {
+    let revision = contentRevision
+    change(&state)
+    contentRevision = revision
   }
 
   private func call(_ count: Int = 0) throws {
@@ -84,7 +93,12 @@ final class SimulatedStore: SyncStore {
   }
   func setZone(_ zone: ZoneState) throws {
     try call()
-    state.zone = zone
+    let former = state.zone
+    if (zone.settledThrough, zone.reviewedThrough, zone.device) == (former.settledThrough, former.reviewedThrough, former.device) {
+      setAside { $0.zone = zone }
+    } else {
+      state.zone = zone
+    }
   }
 
   func entry(of id: RecordID) throws -> RecordEntry? {
@@ -176,12 +190,12 @@ final class SimulatedStore: SyncStore {
   }
   func setOutbox(_ commit: FrozenCommit?) throws {
     try call()
-    state.outbox = commit
+    setAside { $0.outbox = commit }
   }
 
   func stage(_ records: [StoredRecord]) throws {
     try call()
-    state.staged += records
+    setAside { $0.staged += records }
   }
   func stagedRecords(after position: Int, maximumCount: Int) throws -> [StoredRecord] {
     let records = Array(state.staged.dropFirst(position).prefix(maximumCount))
@@ -190,12 +204,12 @@ final class SimulatedStore: SyncStore {
   }
   func removeStagedRecords() throws {
     try call()
-    state.staged = []
+    setAside { $0.staged = [] }
   }
 
   func setQuarantined(_ record: StoredRecord?, _ name: RecordName) throws {
     try call()
-    state.quarantined[name] = record
+    setAside { $0.quarantined[name] = record }
   }
   func quarantined(_ name: RecordName) throws -> StoredRecord? {
     try call()

@@ -4,13 +4,14 @@ extension Simulation {
   /// Makes a random save on a device, as an application would: with the delete rules Cascade for required relationships and Nullify for
   /// others.
   func save(on device: SimulatedDevice, _ random: inout SimulationRandom) throws {
-    var editor = ObjectEditor(objects: device.store.state.objects, model: model, version: device.model)
+    var editor = ObjectEditor(
+      objects: device.store.state.objects, model: model, version: device.model, hasManyClaims: setup.hasManyClaims)
     // Some saves are as large as a batch request.
     for _ in 0...(random.chance(0.02) ? 12 : random.number(below: 4)) {
       let choice = random.number(below: 100)
       if choice < 40 {
         editor.insert(device.store.newID(), serial: newSerial(), &random)
-      } else if choice < 85 {
+      } else if choice < (setup.hasManyClaims ? 75 : 85) {
         editor.update(&random)
       } else {
         editor.delete(&random)
@@ -31,9 +32,11 @@ struct ObjectEditor {
   private let model: SimulatedModel
   /// The version of the model that the device has.
   private let version: SyncModel
+  private let hasManyClaims: Bool
 
-  init(objects: [RecordID: SyncedObject], model: SimulatedModel, version: SyncModel) {
-    (self.objects, original, self.model, self.version) = (objects, objects, model, version)
+  /// - Parameter hasManyClaims: Whether several devices often refer to the same objects by one-to-one relationships.
+  init(objects: [RecordID: SyncedObject], model: SimulatedModel, version: SyncModel, hasManyClaims: Bool) {
+    (self.objects, original, self.model, self.version, self.hasManyClaims) = (objects, objects, model, version, hasManyClaims)
   }
 
   /// What differs from the original.
@@ -66,7 +69,7 @@ struct ObjectEditor {
     let taken = Set(objects.values.compactMap { $0.values[reference.property]?.reference })
     let free = all.filter { !taken.contains($0) }
     // Several devices often choose the same one.
-    if random.chance(0.6), let first = free.first { return first }
+    if random.chance(hasManyClaims ? 0.9 : 0.6), let first = free.first { return first }
     return random.element(of: reference.isRequired ? free : all)
   }
 
@@ -92,7 +95,7 @@ struct ObjectEditor {
   mutating func update(_ random: inout SimulationRandom) {
     guard let id = random.element(of: objects.keys.sorted()), let object = objects[id] else { return }
     let entity = model.entity(object.entity)
-    if random.chance(0.35), let reference = random.element(of: entity.references) {
+    if random.chance(hasManyClaims ? 0.6 : 0.35), let reference = random.element(of: entity.references) {
       if let destination = destination(reference, &random), reference.isRequired || random.chance(0.8) {
         release(reference, .reference(destination))
         objects[id]?.values[reference.property] = .reference(destination)

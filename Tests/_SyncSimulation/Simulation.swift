@@ -40,13 +40,16 @@ package final class Simulation {
     package var loss: Double
     /// Whether devices lack keys for a time. Meanwhile, parts of saves are not visible.
     package var losesKeys: Bool
-    /// Whether commits often get lost, and pulls do not: what was saved waits for a long time. Then no store is copied: what waits is sent
-    /// again in other commits than the former identity has sent, so that a save can be visible in part until the last of them arrives.
-    var losesCommits: Bool { seed % 7 == 0 }
+    /// Whether commits often get lost, and pulls do not: what was saved waits for a long time.
+    var losesCommits: Bool { seed % 5 == 0 }
     /// Whether many saves of different devices have the same time.
-    var hasCoarseClocks: Bool { seed % 11 == 0 }
+    var hasCoarseClocks: Bool { (seed >> 8) % 5 == 0 }
     /// Whether devices have earlier versions of the model for a time.
-    var hasEarlierModels: Bool { seed % 5 == 0 }
+    var hasEarlierModels: Bool { (seed >> 16) % 5 == 0 }
+    /// Whether devices often refer to the same objects by one-to-one relationships.
+    var hasManyClaims: Bool { (seed >> 24) % 3 == 0 }
+    /// Whether the hub is a file that each device opens itself, so that its clock is that of the device.
+    var hasClockOfDevices: Bool { (seed >> 32) % 6 == 0 }
 
     package init(seed: UInt64, deviceCount: Int, loss: Double, losesKeys: Bool = false) {
       (self.seed, self.deviceCount, self.loss, self.losesKeys) = (seed, deviceCount, loss, losesKeys)
@@ -76,11 +79,14 @@ package final class Simulation {
   /// The messages that were sent. Slow ones arrive when others have long been answered.
   var network: [(message: Message, isSlow: Bool)] = []
   var hubCopies: [SimulatedHub.State] = []
+  /// The state of the hub before the last commit.
+  private var stateBeforeLastCommit: SimulatedHub.State?
   /// The time, in milliseconds since 1970.
   var time: Int64 = 1_800_000_000_000
   var checks = SimulationChecks()
   private var lastSerial: Int64 = 0
   private var lastIdentity: UInt64 = 0
+  private var lastRange: UInt64 = 0
   /// The probability of faults of the network: 0 in the final phase.
   private var loss: Double
   /// Whether the final phase has begun, without faults.
@@ -90,15 +96,16 @@ package final class Simulation {
     self.setup = setup
     loss = setup.loss
     var random = SimulationRandom(setup.seed)
-    model = SimulatedModel(&random)
+    model = SimulatedModel(&random, hasManyClaims: setup.hasManyClaims)
     var hubLimits = Hub.Limits()
     (hubLimits.partLifetime, hubLimits.commitsUntilCleanup) = (20_000, 3)
     hub = Hub(hashing, limits: hubLimits)
     keys = (0..<setup.deviceCount).map { _ in SimulatedKeys() }
     storage = SimulatedHub(incarnation: random.next())
     for number in 0..<setup.deviceCount {
-      let store = SimulatedStore(device: newIdentity())
-      let error: Int64 = [0, 0, -3_600_000, 3_600_000, Int64(random.number(below: 100)) - 50][random.number(below: 5)]
+      let store = SimulatedStore(device: newIdentity(), range: newRange())
+      let errors = [0, 0, -Self.largestClockError, Self.largestClockError, Int64(random.number(below: 100)) - 50]
+      let error = errors[random.number(below: 5)]
       let hasEarlierModel = setup.hasEarlierModels && random.chance(0.5)
       let version = hasEarlierModel ? model.earlierVersion(without: random.number(below: model.entities.count)) : model.syncModel
       let client = SyncClient(version, keys[number], hashing, limits: limits(of: number))
@@ -107,7 +114,7 @@ package final class Simulation {
       devices.append(device)
       // Objects from before synchronization.
       if random.chance(0.3) {
-        var editor = ObjectEditor(objects: [:], model: model, version: version)
+        var editor = ObjectEditor(objects: [:], model: model, version: version, hasManyClaims: setup.hasManyClaims)
         for _ in 0..<(3 + random.number(below: 5)) { editor.insert(store.newID(), serial: newSerial(), &random) }
         store.setExistingObjects(editor.objects)
         for (id, object) in editor.objects.sorted(by: { $0.key < $1.key }) { checks.addBaseline(id, object) }
@@ -135,12 +142,25 @@ package final class Simulation {
     return lastSerial
   }
 
+  /// Returns an identity of a device. Later ones are not greater.
   func newIdentity() -> DeviceID {
     lastIdentity += 1
-    return DeviceID(lastIdentity)
+    return DeviceID((lastIdentity &* 0x9E377 &+ setup.seed) & 0xFFFFF)
+  }
+
+  private func newRange() -> UInt64 {
+    lastRange += 1
+    return lastRange
   }
 
   func wall(of device: SimulatedDevice) -> Int64 { time + device.clockError }
+
+  /// Returns the time of the hub's clock when a device sends a request.
+  private func hubTime(for device: Int) -> Int64 { setup.hasClockOfDevices ? wall(of: devices[device]) : time }
+
+  /// The latest time that a record can have.
+  var latestTime: Int64 { time + (setup.hasClockOfDevices ? Self.largestClockError : 0) + DeviceClock.tolerance }
+  private static let largestClockError: Int64 = 3_600_000
 
   func addBaseline(_ id: RecordID, on device: SimulatedDevice) {
     guard let object = device.store.state.objects[id] else { return }
@@ -210,15 +230,16 @@ package final class Simulation {
     case .remoteChange: try handle(.remoteChange, on: device, &random)
     case .kill:
       switch random.number(below: 10) {
-      case 0...1: if !device.isForked, !setup.losesCommits { try handleCopy(device, &random) }
+      case 0...1: if !device.isForked { try handleCopy(device, &random) }
       case 2: try adoptModel(device, &random)
       case 3: try restart(device, &random)
       default: device.store.callsUntilKill = random.number(below: 60)
       }
-    case .setClock: device.clockError = Int64(random.number(below: 7_200_000)) - 3_600_000
+    case .setClock: device.clockError = Int64(random.number(below: 2 * Int(Self.largestClockError))) - Self.largestClockError
     case .restoreHub:
-      // Often the last one: it has what some devices have, so that they do not notice the restoration.
-      guard let copy = random.chance(0.5) ? hubCopies.last : random.element(of: hubCopies) else { break }
+      // Often the last one: it has what some devices have, so that they do not notice the restoration. Often only one commit is lost.
+      let recent = random.chance(0.5) ? hubCopies.last : random.element(of: hubCopies)
+      guard let copy = random.chance(0.4) ? stateBeforeLastCommit : recent else { break }
       let incarnation = storage.state.incarnation
       // Answers from before the restoration arrive late.
       for index in network.indices { if case .pushAnswer = network[index].message { network[index].isSlow = true } }
@@ -226,7 +247,7 @@ package final class Simulation {
       storage.state.incarnation = random.chance(0.5) ? Incarnation(random.next()) : incarnation
       // A later state may be restored afterwards.
       if random.chance(0.5) { hubCopies = [copy] }
-    case .restoreDevice: if !setup.losesCommits { try restore(device, &random) }
+    case .restoreDevice: try restore(device, &random)
     case .setKeys:
       let missing = random.chance(0.7) ? random.next() % 2 : nil
       keys[device.number].isMissing = { $0.version.words.1 % 2 == missing }
@@ -334,7 +355,7 @@ package final class Simulation {
 
   /// Lets a device notice that its store was copied. New objects get IDs of another range.
   private func handleCopy(_ device: SimulatedDevice, _ random: inout SimulationRandom) throws {
-    (device.store.state.range, device.store.state.lastKey) = (newIdentity().value, 0)
+    (device.store.state.range, device.store.state.lastKey) = (newRange(), 0)
     try handle(.copied, on: device, &random)
   }
 
@@ -348,6 +369,7 @@ package final class Simulation {
 
   private func makeObjects(_ device: SimulatedDevice) throws {
     device.store.callsUntilKill = nil
+    checks.checkAgain(device)
     try device.store.transaction {
       try VisibleState(device.model, in: device.store, batch: limits(of: device.number).recordsInBatch).update(
         device.store.records(after: nil, maximumCount: .max))
@@ -372,15 +394,17 @@ package final class Simulation {
   private func deliver(_ message: Message, _ random: inout SimulationRandom) throws {
     switch message {
     case .pullRequest(let device, let request):
-      let answer = try hub.pull(request, from: storage, at: time)
+      let answer = try hub.pull(request, from: storage, at: hubTime(for: device))
       send(.pullAnswer(device: device, answer), failure: .pullFailure(device: device), &random)
     case .pushRequest(let device, let commit):
-      let answer = try hub.push(commit, to: storage, at: time)
+      let former = storage.state
+      let answer = try hub.push(commit, to: storage, at: hubTime(for: device))
       if let parts = storage.state.parts[commit.device], Set(parts.map(\.deviceSequence)).count != 1 {
         throw SimulationFailure(invariant: "parts of one commit", detail: "device \(device)")
       }
       if case .accepted = answer {
         checks.noteAccepted(commit)
+        if storage.state.commits.count > former.commits.count { stateBeforeLastCommit = former }
         if random.chance(0.2) { hubCopies.append(storage.state) }
       } else if case .staged = answer, random.chance(0.4) {
         hubCopies.append(storage.state)

@@ -28,7 +28,7 @@ final class SimulationChecks {
       self.serials = serials.filter { ids.contains($0.key) }
     }
 
-    private init(copying save: Save) {
+    init(copying save: Save) {
       (device, number, changes, serials, stamps) = (save.device, save.number, save.changes, save.serials, save.stamps)
       (isAccepted, isLost) = (save.isAccepted, save.isLost)
     }
@@ -70,15 +70,18 @@ final class SimulationChecks {
   /// The saves by their stamps. A device that does not notice that its store was replaced by a copy can use a stamp twice.
   private var byStamp: [Stamp: [Save]] = [:]
   private var byDevice: [Int: [Int64: Save]] = [:]
-  private var byCommit: [Digest: [Save]] = [:]
+  /// The saves of commits, and what they were when the commit was frozen.
+  private var byCommit: [Digest: [(save: Save, frozen: Save)]] = [:]
   private var baseline: [RecordID: SyncedObject] = [:]
-  /// The records that each device has seen deleted on the hub.
-  private var deleted: Set<RecordID> = []
 
   /// The objects that applications have deleted.
   private var deletions: Set<Int64> = []
   /// The renewals of each device that were applied to its saves.
   private var renewalCounts: [Int: Int] = [:]
+  /// A number that is another one after each change of what is known of earlier saves.
+  private var revision = 0
+  /// The revisions of each device's content and of the saves at the last check.
+  private var checkedRevisions: [Int: (content: Int, saves: Int)] = [:]
 
   func addBaseline(_ id: RecordID, _ object: SyncedObject) { baseline[id] = object }
 
@@ -86,6 +89,7 @@ final class SimulationChecks {
 
   func noteSave(_ save: PendingSave, _ serials: [RecordID: Int64], of device: SimulatedDevice) {
     let save = Save(save, serials, of: device.number)
+    if byStamp[save.stamps[0]] != nil { revision += 1 }
     saves.append(save)
     byDevice[device.number, default: [:]][save.number] = save
     byStamp[save.stamps[0], default: []].append(save)
@@ -95,6 +99,7 @@ final class SimulationChecks {
   /// Records that objects have got other records.
   func noteRenewals(of device: SimulatedDevice) {
     for (former, new) in device.store.state.renewals.dropFirst(renewalCounts[device.number] ?? 0) {
+      revision += 1
       for save in (byDevice[device.number] ?? [:]).values.sorted(by: { $0.number < $1.number }) {
         if let copy = save.renew(former, new) { add(copy) }
       }
@@ -103,6 +108,7 @@ final class SimulationChecks {
   }
 
   private func add(_ save: Save) {
+    revision += 1
     saves.append(save)
     for stamp in save.stamps { byStamp[stamp, default: []].append(save) }
   }
@@ -115,6 +121,7 @@ final class SimulationChecks {
       if let latest = save.stamps.max(), pending.stamp.time > latest.time {
         throw SimulationFailure(invariant: "stamps do not become later", detail: "save \(save.number) of device \(save.device)")
       }
+      revision += 1
       save.stamps.append(pending.stamp)
       byStamp[pending.stamp, default: []].append(save)
     }
@@ -123,13 +130,21 @@ final class SimulationChecks {
   func noteOutbox(of device: SimulatedDevice) {
     guard let frozen = device.store.state.outbox, byCommit[frozen.commit.digest] == nil else { return }
     let settled = device.store.state.zone.settledThrough
-    byCommit[frozen.commit.digest] = (byDevice[device.number] ?? [:]).values.filter { $0.number > settled && $0.number <= frozen.through }
+    let saves = (byDevice[device.number] ?? [:]).values.filter { $0.number > settled && $0.number <= frozen.through }
+    byCommit[frozen.commit.digest] = saves.map { ($0, Save(copying: $0)) }
   }
 
-  func noteAccepted(_ commit: SealedCommit) { for save in byCommit[commit.digest] ?? [] { save.isAccepted = true } }
+  func noteAccepted(_ commit: SealedCommit) {
+    for (save, frozen) in byCommit[commit.digest] ?? [] where !frozen.isAccepted {
+      frozen.isAccepted = true
+      // The objects of the save may have got other records since, or have the former ones again.
+      if save.changes == frozen.changes { save.isAccepted = true } else { add(frozen) }
+    }
+  }
 
   /// Records that saves were lost with a device's store, unless the hub has them.
   func noteLostSaves(of device: SimulatedDevice, restoredTo copy: SimulatedStore.State, _ isOnHub: (RecordID) -> Bool) {
+    revision += 1
     let lost = (byDevice[device.number] ?? [:]).filter { $0.key > copy.lastNumber }
     let revived = lost.values.flatMap(\.changes).filter { $0.values == nil && !isOnHub($0.id) }.map(\.id)
     for (number, save) in lost {
@@ -147,7 +162,10 @@ final class SimulationChecks {
 
   // MARK: Invariants
 
-  /// Checks the invariants of a device.
+  /// Checks a device completely the next time, because something else than its store has changed.
+  func checkAgain(_ device: SimulatedDevice) { checkedRevisions[device.number] = nil }
+
+  /// Checks the invariants of a device. What depends on nothing that has changed since the last check is not checked again.
   func check(_ device: SimulatedDevice, in simulation: Simulation) throws {
     if let violation = device.store.violation {
       throw SimulationFailure(invariant: "the store's contract", detail: "device \(device.number): \(violation)")
@@ -156,6 +174,9 @@ final class SimulationChecks {
     if let count = state.outbox?.commit.records.count, count > simulation.limits(of: device.number).changesInCommit {
       throw SimulationFailure(invariant: "commits are bounded", detail: "device \(device.number): \(count) records")
     }
+    let revisions = (device.store.contentRevision, revision)
+    if let checked = checkedRevisions[device.number], checked == revisions { return }
+    checkedRevisions[device.number] = revisions
     let view = StateView(state, simulation.model, device.model)
     // The objects are those that follow from base, held states and pending saves.
     let expected = view.objects()
@@ -193,8 +214,7 @@ final class SimulationChecks {
       }
     }
     // Deletions are final.
-    for (id, entry) in state.entries where entry.base?.record.isDeleted ?? false { deleted.insert(id) }
-    for id in deleted where state.entries[id]?.base?.record.isDeleted ?? false && state.objects[id] != nil {
+    for (id, entry) in state.entries where entry.base?.record.isDeleted ?? false && state.objects[id] != nil {
       throw SimulationFailure(invariant: "deletions are final", detail: "device \(device.number): \(id.low)")
     }
     if !simulation.setup.losesKeys { try checkAtomicity(view, device) }
@@ -249,9 +269,8 @@ final class SimulationChecks {
       throw SimulationFailure(invariant: "convergence", detail: "devices 0 and \(device.number) differ in \(ids)")
     }
     let view = StateView(first, simulation.model, simulation.model.syncModel)
-    let limit = simulation.time + DeviceClock.tolerance
     for id in view.ids {
-      if let time = view.state(of: id)?.latestStamp?.time, time.milliseconds > limit {
+      if let time = view.state(of: id)?.latestStamp?.time, time.milliseconds > simulation.latestTime {
         throw SimulationFailure(invariant: "no stamps of the future", detail: "\(id.low): \(time.milliseconds - simulation.time) ms ahead")
       }
     }

@@ -9,14 +9,15 @@ package enum SimulationRun {
     // A run has restored hubs or restored devices: if both lose a save, it is lost.
     let restoresHub = random.chance(0.5)
     // A change that waits for a key is only on its device.
-    setup.losesKeys = restoresHub && random.chance(0.3)
+    setup.losesKeys = restoresHub && random.chance(0.4)
     var events: [SimulationEvent] = []
     for _ in 0..<(30 + random.number(below: 180)) {
       let choice = random.number(below: 1_000)
       let kind: SimulationEvent.Kind =
         switch choice {
         case ..<250: .save
-        case ..<820: .deliver
+        case ..<790: .deliver
+        case ..<820: setup.losesKeys ? .setKeys : .deliver
         case ..<900: .remoteChange
         case ..<940: setup.losesKeys && random.chance(0.6) ? .setKeys : .kill
         case ..<960: .setClock

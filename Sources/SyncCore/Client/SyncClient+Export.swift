@@ -66,10 +66,11 @@ extension SyncClient {
       zone.deviceSequence += 1
       try store.setZone(zone)
     }
+    let latest = changes.lazy.compactMap { $0.record.latestStamp?.time }.max() ?? .zero
     let commit = Commit(
       device: zone.device, deviceSequence: zone.deviceSequence, part: part, base: zone.base, accepted: zone.accepted,
       incarnation: zone.incarnation ?? Incarnation(0),
-      time: changes.lazy.compactMap { $0.record.latestStamp?.time }.max() ?? .zero, changes: changes)
+      time: zone.clock.isExplained(latest) ? .zero : latest, changes: changes)
     let frozen = FrozenCommit(try sealing.seal(commit), through: through, next: next)
     try store.setOutbox(frozen)
     return frozen

@@ -32,8 +32,16 @@ package struct DeviceClock: Hashable, Codable, Sendable {
 
   /// Returns whether a time is too far ahead for the hub to accept it.
   package func isAhead(_ time: HybridTime, at wall: Int64) -> Bool {
-    offset != nil && time.milliseconds > hubTime(at: wall) + Self.tolerance
+    offset != nil && time.milliseconds > hubTime(at: wall) + Self.tolerance && !isExplained(time)
   }
+
+  /// Returns whether a time is ahead only because the zone has such times already, which a save must follow.
+  ///
+  /// A zone has them if the hub's clock was ahead once, or if the hub is a file that devices with different clocks open.
+  package func isExplained(_ time: HybridTime) -> Bool { time.milliseconds <= seen.milliseconds + Self.explainedAdvance }
+
+  /// How far the saves that follow a seen time can be after it, in milliseconds: each is later by one.
+  private static let explainedAdvance: Int64 = 1_000
 
   /// Sets the clock back to the time of the last save that was not ahead, before those after it are stamped again.
   package mutating func reset(to time: HybridTime = .zero) { last = time }

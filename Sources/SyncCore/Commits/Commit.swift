@@ -50,7 +50,7 @@ package struct Commit: Hashable, Sendable {
   package var accepted: ChainPoint?
   /// The incarnation of the hub that the device knows.
   package var incarnation: Incarnation
-  /// The latest time of the saves.
+  /// The latest time in the changes, by which the hub notices a wall clock that is ahead; zero if the zone has such times already.
   package var time: HybridTime
   package var changes: [RecordChange]
 
