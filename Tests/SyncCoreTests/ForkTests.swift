@@ -126,6 +126,102 @@ final class ForkTests: XCTestCase {
     }
   }
 
+  /// A save stays one object, also if it was sent under an identity that the restored state has never had.
+  func testWhatALostIdentityHasSentIsTheSameObject() throws {
+    let (scenario, folder, copy) = try scenario()
+    let a = scenario.devices[0]
+    try a.insertNote("lost", in: folder)
+    try a.synchronize()
+    a.restore(copy)
+    try a.insertNote("new", in: folder)
+    try a.insertNote("other", in: folder)
+    // The device notices the replacement, but has not pulled what was lost yet.
+    for case .push(let commit) in try a.handle(.remoteChange) { _ = try a.handle(scenario.answer(.push(commit))) }
+    let second = a.backUp()
+    for _ in 0..<2 {
+      a.restore(second)
+      try a.synchronize(.copied)
+    }
+    try synchronize(scenario)
+    XCTAssertEqual(texts(scenario.devices[1]).filter { $0 == "other" }.count, 1)
+  }
+
+  /// A copy sends the pending saves in other commits than the former identity, of which one may arrive at any time.
+  func testASaveThatACopySendsAgainIsNeverVisibleInPart() throws {
+    for formerLimit in [1, 2, 8] {
+      for limit in [1, 2, 8] {
+        for count in 1...4 {
+          for accepted in 0..<3 { for arrival in 0..<5 { try sendAgain(formerLimit, limit, count, accepted, arrival) } }
+        }
+      }
+    }
+  }
+
+  /// - Parameters:
+  ///   - formerLimit: The number of changes in commits of the former identity.
+  ///   - limit: The number of changes in commits of the copy.
+  ///   - count: The number of saves before the copy. There are others after it.
+  ///   - accepted: How many commits, or parts of them, the former identity has sent with an answer.
+  ///   - arrival: The number of requests of the copy before the next one of them arrives.
+  private func sendAgain(_ formerLimit: Int, _ limit: Int, _ count: Int, _ accepted: Int, _ arrival: Int) throws {
+    let (scenario, folder, _) = try scenario()
+    let (a, b) = (scenario.devices[0], scenario.devices[1])
+    let notes = try a.insertNotes(2, in: folder)
+    for device in [a, b] { try device.synchronize() }
+    let inserted = [a.newID(), a.newID()]
+    func insertion(_ number: Int) -> PendingChange {
+      PendingChange(inserted[number], entity: Scenario.note, [Scenario.text: .text("\(number)"), Scenario.owner: .reference(folder)])
+    }
+    func change(_ id: RecordID, _ color: Int64) -> PendingChange {
+      PendingChange(id, entity: Scenario.note, [Scenario.color: .integer(color)])
+    }
+    func deletion(_ number: Int) -> PendingChange { PendingChange(inserted[number], entity: Scenario.note, nil) }
+    let saves = [
+      [insertion(0), change(notes[0], 1)], [insertion(1), change(inserted[0], 2), change(notes[1], 2)],
+      [deletion(0), change(notes[0], 3)], [deletion(1), change(notes[1], 4)],
+    ]
+    var visible = [a.objects]
+    func save(_ changes: [PendingChange]) throws {
+      try a.save(changes)
+      visible.append(a.objects)
+    }
+    func check() throws {
+      try b.synchronize()
+      XCTAssertTrue(visible.contains(b.objects), "\((formerLimit, limit, count, accepted, arrival)): \(b.objects)")
+    }
+    for changes in saves.prefix(count) { try save(changes) }
+    a.limits.changesInCommit = formerLimit
+    a.restart()
+    var late: SyncClient.Action?
+    var answers = 0
+    var actions = try a.handle(.save)
+    while let action = actions.first, late == nil {
+      actions.removeFirst()
+      if case .push = action {
+        if answers == accepted { late = action }
+        answers += 1
+      }
+      if late == nil { actions += try a.handle(scenario.answer(action)) }
+    }
+    a.limits.changesInCommit = limit
+    a.restart()
+    for changes in saves.dropFirst(count) { try save(changes) }
+    var requests = 0
+    func deliverLate() throws {
+      if let late { _ = try scenario.answer(late) }
+      late = nil
+      try check()
+    }
+    try a.synchronize(.copied) { _ in
+      if requests == arrival { try deliverLate() }
+      requests += 1
+      try check()
+    }
+    try deliverLate()
+    try synchronize(scenario)
+    XCTAssertEqual(b.objects, visible.last, "\((formerLimit, limit, count, accepted, arrival))")
+  }
+
   func testAForkIsNoticedByAPull() throws {
     let (scenario, folder, copy) = try scenario()
     let a = scenario.devices[0]

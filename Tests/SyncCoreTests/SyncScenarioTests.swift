@@ -133,6 +133,65 @@ final class SyncScenarioTests: XCTestCase {
     }
   }
 
+  /// Case 7: what is saved between the pull and its import stays, whatever the pull has read.
+  func testARowThatChangesBetweenAPullAndItsImportIsNotOverwritten() throws {
+    for pageSize in [1, 1_000] {
+      for savedBefore in 0..<3 {
+        let scenario = Scenario()
+        let (a, b) = (scenario.devices[0], scenario.devices[1])
+        let folder = try a.insertFolder("Home")
+        let notes = try a.insertNotes(2, in: folder)
+        for device in [a, b] { try device.synchronize() }
+        for note in notes {
+          try b.save(PendingChange(note, entity: Scenario.note, [Scenario.text: .text("theirs"), Scenario.color: .integer(1)]))
+        }
+        try b.synchronize()
+        a.limits.recordsInPage = pageSize
+        a.restart()
+        a.wall = b.wall + 1
+        var pages = 0
+        var actions = try a.handle(.remoteChange)
+        while let action = actions.first {
+          actions.removeFirst()
+          let answer = try scenario.answer(action)
+          if pages == savedBefore { try a.set(Scenario.text, .text("mine"), of: notes[0]) }
+          pages += 1
+          actions += try a.handle(answer)
+        }
+        if pages > savedBefore {
+          XCTAssertEqual(a.objects[notes[0]]?.values[Scenario.text], .text("mine"))
+          XCTAssertEqual(a.objects[notes[0]]?.values[Scenario.color], .integer(1))
+        }
+        for device in [a, b] { try device.synchronize() }
+        assertEqualObjects(scenario)
+        XCTAssertEqual(b.objects[notes[0]]?.values[Scenario.text], .text(pages > savedBefore ? "mine" : "theirs"))
+        XCTAssertEqual(b.objects[notes[1]]?.values[Scenario.text], .text("theirs"))
+      }
+    }
+  }
+
+  /// Case 7: the same, if the process is killed at any point of the import.
+  func testWhatIsSavedAfterAnInterruptedImportIsNotOverwritten() throws {
+    for calls in 0..<80 {
+      let scenario = Scenario()
+      let (a, b) = (scenario.devices[0], scenario.devices[1])
+      let folder = try a.insertFolder("Home")
+      for device in [a, b] { try device.synchronize() }
+      try b.save(PendingChange(folder, entity: Scenario.folder, [Scenario.title: .text("theirs"), Scenario.color: .integer(1)]))
+      try b.synchronize()
+      a.wall = b.wall + 1
+      a.kill(afterCalls: calls)
+      do { try a.synchronize() } catch {}
+      a.kill(afterCalls: .max)
+      a.restart()
+      try a.set(Scenario.title, .text("mine"), of: folder, Scenario.folder)
+      for device in [a, b] { try device.synchronize() }
+      assertEqualObjects(scenario)
+      XCTAssertEqual(b.objects[folder]?.values[Scenario.title], .text("mine"))
+      XCTAssertEqual(b.objects[folder]?.values[Scenario.color], .integer(1))
+    }
+  }
+
   /// Case 12: a required destination is deleted on one device while the other refers to it.
   func testNoDeviceShowsANoteWithoutItsFolder() throws {
     for isDeletionFirst in [true, false] {
@@ -152,6 +211,29 @@ final class SyncScenarioTests: XCTestCase {
       assertEqualObjects(scenario)
       XCTAssertEqual(a.objects, [:])
       XCTAssertEqual(scenario.liveCount, 0)
+    }
+  }
+
+  /// Case 16: an undo is a new change, which merges with what was imported meanwhile.
+  func testAnUndoAfterAnImportIsANewChange() throws {
+    for isSent in [true, false] {
+      let scenario = Scenario()
+      let (a, b) = (scenario.devices[0], scenario.devices[1])
+      let folder = try a.insertFolder("Home")
+      let note = try a.insertNote("one", in: folder)
+      for device in [a, b] { try device.synchronize() }
+      try a.set(Scenario.text, .text("two"), of: note)
+      if isSent { try a.synchronize() }
+      b.wall = a.wall + 1
+      try b.save(PendingChange(note, entity: Scenario.note, [Scenario.text: .text("three"), Scenario.color: .integer(1)]))
+      for device in [b, a] { try device.synchronize() }
+      XCTAssertEqual(a.objects[note]?.values[Scenario.text], .text("three"))
+      // The application undoes its own change, and does not write what it has not changed.
+      try a.set(Scenario.text, .text("one"), of: note)
+      for device in [a, b] { try device.synchronize() }
+      assertEqualObjects(scenario)
+      XCTAssertEqual(b.objects[note]?.values[Scenario.text], .text("one"))
+      XCTAssertEqual(b.objects[note]?.values[Scenario.color], .integer(1))
     }
   }
 

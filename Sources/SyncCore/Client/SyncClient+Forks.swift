@@ -30,9 +30,10 @@ extension SyncClient {
 
   /// Returns the records that other objects have than those that pending saves have inserted.
   ///
-  /// If the store was replaced without noticing it, both can have the same record. A record that has no value of the pending saves is of
-  /// another object. It can also be the same one, sent by the former state of the store and then changed completely by other devices: that
-  /// object gets two records, because nothing is lost by it.
+  /// If the store was replaced without noticing it, both can have the same record. A record that has no value of the pending saves, with the
+  /// time of the save, is of another object. The devices of the stamps do not matter: a state of the store that was lost can have sent the
+  /// saves under an identity that this one does not know. The record can also be of the same object, sent by the former state of the store
+  /// and then changed completely by other devices: that object gets two records, because nothing is lost by it.
   ///
   /// - Parameter records: Records that have arrived for the first time, although pending saves have changed them.
   func collisions(among records: [RecordID], _ staging: ZoneState.Staging, in store: some SyncStore) throws -> [RecordID] {
@@ -45,17 +46,32 @@ extension SyncClient {
     // The saves have got stamps of another identity, with the same times.
     let identities = [zone.device] + (zone.formerDevices ?? [])
     var times: [RecordID: Set<HybridTime>] = [:]
+    var written: [RecordID: Set<WrittenValue>] = [:]
     try forEachChange(after: zone.settledThrough, in: store) { save, change in
       guard unexpected.contains(change.id) else { return }
       if insertions[change.id] == nil { insertions[change.id] = save.number }
       times[change.id, default: []].insert(save.stamp.time)
+      for (property, value) in change.values ?? [:] where value != .null {
+        written[change.id, default: []].insert(WrittenValue(property: property, value: value, time: save.stamp.time))
+      }
     }
     return try records.filter { id in
       guard let insertion = insertions[id], insertion > settledThrough, insertion <= forkedThrough,
         let base = try store.entry(of: id)?.base?.record
       else { return false }
-      return !base.stamps.contains { identities.contains($0.device) && times[id]?.contains($0.time) ?? false }
+      let isKnown = base.stamps.contains { identities.contains($0.device) && times[id]?.contains($0.time) ?? false }
+      return !isKnown
+        && !base.fields.contains { field in
+          written[id]?.contains(WrittenValue(property: field.property, value: field.value, time: field.stamp.time)) ?? false
+        }
     }
+  }
+
+  /// A value that a pending save has written.
+  private struct WrittenValue: Hashable {
+    let property: PropertyID
+    let value: FieldValue
+    let time: HybridTime
   }
 
   /// Returns the number of the last pending save.
