@@ -64,6 +64,19 @@ final class SyncPartsTests: XCTestCase {
     for device in scenario.devices { XCTAssertLessThanOrEqual(device.largestPortion, 51) }
   }
 
+  func testAnImportReadsEachObjectOnce() throws {
+    let scenario = Scenario()
+    let (a, b) = (scenario.devices[0], scenario.devices[1])
+    let count = 1_200
+    try a.insertNotes(count, in: a.insertFolder("Home"))
+    try a.synchronize()
+    // The notes depend on the folder, from which they are found too.
+    let before = b.objectReadCount
+    try b.synchronize()
+    XCTAssertEqual(b.objects.count, count + 1)
+    XCTAssertLessThanOrEqual(b.objectReadCount - before, count + 1)
+  }
+
   func testASaveOfLargeValuesIsSentInParts() throws {
     let (scenario, folder) = try scenario()
     let a = scenario.devices[0]

@@ -43,6 +43,7 @@ package final class Scenario {
     package var outbox: SealedCommit? { store.state.outbox?.commit }
     /// The largest number of records, changes or objects that a call to the store has read or written.
     package var largestPortion: Int { store.largestPortion }
+    package var objectReadCount: Int { store.objectReadCount }
     package func quarantinedCount() throws -> Int { try client.quarantinedCount(in: store) }
     package func isIdle() throws -> Bool { try client.isIdle(in: store) }
     package var pendingCount: Int { store.state.saves.count { $0.number > store.state.zone.settledThrough } }

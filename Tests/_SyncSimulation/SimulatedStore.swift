@@ -33,6 +33,8 @@ final class SimulatedStore: SyncStore {
   private var isInTransaction = false
   /// The largest number of records, changes or objects that a call has read or written.
   private(set) var largestPortion = 0
+  /// The number of objects that were read.
+  private(set) var objectReadCount = 0
   /// The objects that were written in the transaction.
   private var writtenObjects: Set<RecordID> = []
   /// The objects that referred to an object when it was deleted.
@@ -152,6 +154,7 @@ final class SimulatedStore: SyncStore {
 
   func object(of id: RecordID) throws -> SyncedObject? {
     try call()
+    objectReadCount += 1
     return state.objects[id]
   }
   func setObjects(_ changes: [(id: RecordID, object: SyncedObject?)]) throws {

@@ -40,14 +40,14 @@ extension SyncClient {
   private func importStagedRecords(in store: some SyncStore) throws {
     var zone = try store.zone()
     guard let staging = zone.staging else { return }
-    var (changed, unexpected): ([RecordID], [RecordID]) = ([], [])
+    var (changed, unexpected) = (RecordSet(), [RecordID]())
     var position = 0
     while true {
       let batch = try store.stagedRecords(after: position, maximumCount: limits.recordsInBatch)
       if batch.isEmpty { break }
       position += batch.count
       for stored in batch {
-        changed += try setBase(stored, &zone, &unexpected, in: store)
+        changed.formUnion(try setBase(stored, &zone, &unexpected, in: store))
       }
     }
     try store.removeStagedRecords()
@@ -63,7 +63,7 @@ extension SyncClient {
     zone.staging = nil
     zone.isJoined = true
     try store.setZone(zone)
-    changed += try renewRecords(collisions, in: store)
+    changed.formUnion(try renewRecords(collisions, in: store))
     try updateObjects(of: changed, in: store)
   }
 

@@ -22,7 +22,7 @@ package final class VisibleState {
   var holders: [Claim: RecordID?] = [:]
 
   // The update in progress.
-  private var evaluated: Set<RecordID> = []
+  private var evaluated = RecordSet()
   private var waiting: [RecordID] = []
   private var written: [(id: RecordID, object: SyncedObject?)] = []
   private var removed: [RecordID] = []
@@ -53,18 +53,34 @@ package final class VisibleState {
       try write()
     }
     try write()
-    evaluated = []
+    evaluated = RecordSet()
   }
 
   private func evaluate(_ ids: [RecordID]) throws {
-    let found = try store.objects(of: ids)
-    for id in ids { objects[id] = .some(found[id]) }
+    try readObjects(of: ids)
     for id in ids {
       // Their dependents may have to be deleted on the hub too, even if their objects are hidden already.
       if try store.entry(of: id)?.base?.record.isDeleted ?? false { waiting += try store.referrers(of: id) }
       try evaluate(id)
-      while let next = waiting.popLast() { try evaluate(next) }
+      try evaluateWaiting()
     }
+  }
+
+  private func evaluateWaiting() throws {
+    while !waiting.isEmpty {
+      let next = Array(waiting.suffix(min(batch, Self.readCount)))
+      waiting.removeLast(next.count)
+      try readObjects(of: next)
+      for id in next { try evaluate(id) }
+    }
+  }
+
+  /// Reads the objects of records that are evaluated next, together. Those that were evaluated before are not needed any more.
+  private func readObjects(of ids: [RecordID]) throws {
+    let unknown = ids.filter { !evaluated.contains($0) && objects[$0] == nil }
+    if unknown.isEmpty { return }
+    let found = try store.objects(of: unknown)
+    for id in unknown { objects[id] = .some(found[id]) }
   }
 
   // MARK: Objects
@@ -101,12 +117,12 @@ package final class VisibleState {
         if awaited.isEmpty, written.count >= batch { try write() }
       }
     }
-    if awaited.isEmpty, states.count > 4 * batch { forget() }
+    if awaited.isEmpty, max(states.count, objects.count) > 4 * batch { forget() }
   }
 
   /// Evaluates a record. Returns the object to write, or nil if it is not written now.
   private func step(_ id: RecordID) throws -> Step? {
-    guard evaluated.insert(id).inserted else { return nil }
+    guard evaluated.insert(id) else { return nil }
     let former = try object(of: id)
     let object = try exists(id) ? resolved(try state(of: id), id) : nil
     if (former != nil) != (object != nil) { waiting += try store.referrers(of: id).filter { !evaluated.contains($0) } }
