@@ -5,8 +5,11 @@ package import SyncCore
 package final class SQLCipherHubStorage: HubStorage {
   private let connection: Connection
   private let zone: Int64
-  /// What was read of the records that the transaction may replace.
-  private var replaced: [RecordName: (isDeleted: Bool, size: Int)] = [:]
+  /// What is kept of a record that the transaction may replace.
+  private typealias Replaced = (isDeleted: Bool, size: Int)
+  /// The records that were read last; nil for those that do not exist. A commit in parts can have any number of them.
+  private var replaced: [RecordName: Replaced?] = [:]
+  private static let maximumReplacedCount = 10_000
   /// The changes of the zone's figures by the transaction.
   private var added = (records: 0, deleted: 0, bytes: 0)
 
@@ -36,12 +39,19 @@ package final class SQLCipherHubStorage: HubStorage {
     try connection.first(.lastCommit, zone, device) { try CommitEntry(row: $0) }
   }
 
-  package func version(of name: RecordName) throws -> Digest? {
+  package func version(of name: RecordName) throws -> Digest? { try read(name)?.version }
+
+  private func read(_ name: RecordName) throws -> (version: Digest, replaced: Replaced)? {
     let found = try connection.first(.version, zone, name.digest) {
-      (version: try $0.digest(0), isDeleted: $0.int(1) != 0, size: $0.int(2))
+      (version: try $0.digest(0), replaced: (isDeleted: $0.int(1) != 0, size: $0.int(2)))
     }
-    replaced[name] = found.map { ($0.isDeleted, $0.size) }
-    return found?.version
+    keep(found?.replaced, name)
+    return found
+  }
+
+  private func keep(_ record: Replaced?, _ name: RecordName) {
+    if replaced.count >= Self.maximumReplacedCount { replaced.removeAll(keepingCapacity: true) }
+    replaced[name] = .some(record)
   }
 
   package func versions(in names: ClosedRange<RecordName>, maximumCount: Int) throws -> [RecordVersion] {
@@ -50,9 +60,9 @@ package final class SQLCipherHubStorage: HubStorage {
     }
   }
 
-  /// Inserts or replaces a record whose version was read in the transaction.
   package func setRecord(_ record: StoredRecord) throws {
-    let replaced = replaced[record.name]
+    // Usually, its version was just read.
+    let replaced = if let known = replaced[record.name] { known } else { try read(record.name)?.replaced }
     if let replaced {
       added.records -= 1
       added.deleted -= replaced.isDeleted ? 1 : 0
@@ -64,7 +74,7 @@ package final class SQLCipherHubStorage: HubStorage {
     added.records += 1
     added.deleted += record.isDeleted ? 1 : 0
     added.bytes += record.body.count
-    self.replaced[record.name] = (record.isDeleted, record.body.count)
+    keep((record.isDeleted, record.body.count), record.name)
   }
 
   package func stagedParts(of device: DeviceID) throws -> StagedParts? {
