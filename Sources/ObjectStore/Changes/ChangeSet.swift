@@ -2,8 +2,8 @@ public import ObjectModel
 
 /// The changes of a save or a batch request in a store, as a `Sendable` value.
 ///
-/// Of a batch request that changes more than 100,000 objects, nothing is listed, so that its memory does not depend on their number. A
-/// context that merges the change set then reads all its objects again on demand.
+/// Of a batch request, or a transaction over several requests, that changes more than 100,000 objects, nothing is listed, so that its memory
+/// does not depend on their number. A context that merges the change set then reads all its objects again on demand.
 ///
 /// ```swift
 /// for await changes in container.persistentStoreCoordinator.changes() {
@@ -95,6 +95,9 @@ public struct ChangeSet: Sendable {
     inserted.isEmpty && updated.isEmpty && deleted.isEmpty && refreshed.isEmpty && filled.isEmpty && unlistedRelationships.isEmpty
       && !isWhole
   }
+
+  /// The number of listed objects.
+  var listedCount: Int { inserted.count + updated.count + deleted.count + refreshed.count }
 
   /// All listed objects.
   package var references: some Sequence<ObjectReference> { [inserted, updated, deleted, refreshed].joined().lazy.map(\.reference) }

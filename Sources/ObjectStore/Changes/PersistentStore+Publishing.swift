@@ -6,29 +6,43 @@ struct UncommittedChanges {
   /// The nesting depth of running transactions.
   private(set) var depth = 0
   private var changeSets: [ChangeSet] = []
+  /// The number of objects in the change sets.
+  private var listedCount = 0
   /// Whether something was written while there were no observers, so that its change set was not created.
   private var isIncomplete = false
+  /// Whether the change sets were discarded because they listed too many objects. Further ones need not be created.
+  private(set) var isTooLarge = false
   /// The observation of the outermost transaction, if the coordinator reports the store's changes.
   var observation: TransactionObservation?
 
   struct Mark {
     fileprivate let count: Int
+    let listedCount: Int
     fileprivate let isIncomplete: Bool
   }
 
   mutating func begin() -> Mark {
     depth += 1
-    return Mark(count: changeSets.count, isIncomplete: isIncomplete)
+    return Mark(count: changeSets.count, listedCount: listedCount, isIncomplete: isIncomplete)
   }
 
-  mutating func add(_ changes: ChangeSet) { changeSets.append(changes) }
+  mutating func add(_ changes: ChangeSet) {
+    if isTooLarge { return }
+    changeSets.append(changes)
+    listedCount += changes.listedCount
+    if listedCount > PublishedChanges.maximumListedCount { (changeSets, isTooLarge) = ([], true) }
+  }
+
   mutating func markIncomplete() { isIncomplete = true }
 
   /// Discards the changes of the innermost transaction, which was rolled back.
   mutating func rollBack(to mark: Mark) {
     depth -= 1
+    if depth == 0 { return reset() }
+    // What is discarded may be from before the mark.
+    if isTooLarge { return }
     changeSets.removeSubrange(mark.count...)
-    isIncomplete = mark.isIncomplete
+    (listedCount, isIncomplete) = (mark.listedCount, mark.isIncomplete)
   }
 
   /// Ends the innermost transaction, which has succeeded.
@@ -37,9 +51,11 @@ struct UncommittedChanges {
   mutating func commit() -> [ChangeSet]? {
     depth -= 1
     guard depth == 0 else { return [] }
-    defer { (changeSets, isIncomplete) = ([], false) }
-    return isIncomplete ? nil : changeSets
+    defer { reset() }
+    return isIncomplete || isTooLarge ? nil : changeSets
   }
+
+  private mutating func reset() { (changeSets, listedCount, isIncomplete, isTooLarge) = ([], 0, false, false) }
 }
 
 extension PersistentStore {
@@ -51,9 +67,14 @@ extension PersistentStore {
   /// - Parameter makeChangeSet: Called only if there are observers.
   package func publish(_ makeChangeSet: () -> ChangeSet) {
     guard !observers.isEmpty else {
-      uncommitted.withLock { if $0.depth > 0 { $0.markIncomplete() } }
+      let isCommitted = uncommitted.withLock { uncommitted in
+        if uncommitted.depth > 0 { uncommitted.markIncomplete() }
+        return uncommitted.depth == 0
+      }
+      if isCommitted { observers.notifyListeners() }
       return
     }
+    if uncommitted.withLock(\.isTooLarge) { return }
     let changes = makeChangeSet()
     if changes.isEmpty { return }
     let isCommitted = uncommitted.withLock { uncommitted in
@@ -79,8 +100,8 @@ extension PersistentStore {
     }
     cache.resume()
     guard let changeSets = uncommitted.withLock({ $0.commit() }) else {
-      // An observer was added after the transaction began.
-      if !observers.isEmpty { observers.notify(ChangeSet(wholeOf: self)) }
+      // There were no observers when the transaction began, or there are too many changes.
+      if observers.isEmpty { observers.notifyListeners() } else { observers.notify(ChangeSet(wholeOf: self)) }
       return
     }
     for changes in changeSets { observers.notify(changes) }
@@ -91,6 +112,7 @@ extension PersistentStore {
 final class ChangeObservers: Sendable {
   private struct State {
     var observers: [UInt64: @Sendable (ChangeSet) -> Void] = [:]
+    var listeners: [UInt64: @Sendable () -> Void] = [:]
     var lastNumber: UInt64 = 0
   }
   private let state = Mutex(State())
@@ -109,11 +131,34 @@ final class ChangeObservers: Sendable {
     }
   }
 
-  func remove(_ number: UInt64) { _ = state.withLock { $0.observers.removeValue(forKey: number) } }
+  /// Adds a function that is called in the same way, without the changes, which then need not be collected.
+  ///
+  /// - Returns: The number to pass to ``remove(_:)``.
+  func add(listener: @escaping @Sendable () -> Void) -> UInt64 {
+    state.withLock { state in
+      state.lastNumber += 1
+      state.listeners[state.lastNumber] = listener
+      return state.lastNumber
+    }
+  }
+
+  func remove(_ number: UInt64) {
+    state.withLock { state in
+      state.observers[number] = nil
+      state.listeners[number] = nil
+    }
+  }
 
   func notify(_ changes: ChangeSet) {
     // Called without the lock, because observers may add or remove observers.
     let observers = state.withLock { Array($0.observers.values) }
     for observer in observers { observer(changes) }
+    notifyListeners()
+  }
+
+  /// Notifies the listeners of a commit for which there is no change set, because there are no observers.
+  func notifyListeners() {
+    let listeners = state.withLock { Array($0.listeners.values) }
+    for listener in listeners { listener() }
   }
 }

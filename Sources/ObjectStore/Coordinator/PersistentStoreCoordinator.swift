@@ -264,6 +264,9 @@ public final class PersistentStoreCoordinator: Sendable {
     observers.add(observer)
   }
 
+  /// Adds a function that is called after commits in the same way, without the changes, which then need not be collected.
+  package func addCommitListener(_ listener: @escaping @Sendable () -> Void) -> UInt64 { observers.add(listener: listener) }
+
   package func removeObserver(_ number: UInt64) { observers.remove(number) }
 }
 

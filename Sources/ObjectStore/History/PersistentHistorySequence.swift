@@ -248,7 +248,7 @@ public struct HistoryObserver: AsyncSequence, Sendable {
       self.sequence = sequence
       // Only the most recent signal is buffered, because one is enough.
       let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-      let number = coordinator.addObserver { _ in continuation.yield() }
+      let number = coordinator.addCommitListener { continuation.yield() }
       let remote = coordinator.remoteChanges()
       let task = Task { for await _ in remote { continuation.yield() } }
       end = DeinitAction { [weak coordinator] in

@@ -50,7 +50,7 @@ extension PersistentStore {
       if !changes.isEmpty { observers.notify(changes) }
     } else {
       cache.removeAll()
-      if changes != nil, !observers.isEmpty { observers.notify(ChangeSet(wholeOf: self)) }
+      if changes != nil { observers.notify(ChangeSet(wholeOf: self)) }
     }
     return RemoteStoreChange(storeIdentifier: identifier, url: url, areChangesKnown: isKnown, historyToken: changes?.historyToken)
   }

@@ -38,7 +38,7 @@ extension SyncService {
   private func watch(_ report: @Sendable (Update) -> Void) async {
     let signal = SyncSignal()
     signal.send(pulls: true)
-    let observer = coordinator.addObserver { _ in signal.send(pulls: false) }
+    let observer = coordinator.addCommitListener { signal.send(pulls: false) }
     defer { coordinator.removeObserver(observer) }
     await withTaskGroup(of: Void.self) { group in
       group.addTask { for await _ in self.coordinator.remoteChanges() { signal.send(pulls: false) } }
