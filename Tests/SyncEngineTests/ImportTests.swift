@@ -291,7 +291,7 @@ final class ImportTests: XCTestCase {
 
   // MARK: Undo
 
-  func testUndoOverAnImportIsANewChange() throws {
+  func testCase16UndoOverAnImportIsANewChange() throws {
     let stores = try Stores()
     let context = stores.makeContext()
     context.undoManager = ContextUndoManager()
@@ -313,6 +313,30 @@ final class ImportTests: XCTestCase {
     try assertEqualContents(stores.one, stores.other, count: 3)
     let values = try XCTUnwrap(try stores.one.contents().values.first { $0["title"] == "first" })
     XCTAssertEqual(values["rating"], "8.0", "An undo changes only what was changed.")
+  }
+
+  func testCase16UndoOfAChangeOfAnObjectThatAnImportHasDeletedDoesNotBringItBack() throws {
+    for isSent in [true, false] {
+      let stores = try Stores()
+      let context = stores.makeContext()
+      context.undoManager = ContextUndoManager()
+      let (first, second) = (try find("Note", "first", in: context), try find("Note", "second", in: context))
+      for note in [first, second] { try note.setValue("mine", forKey: "text") }
+      try context.save()
+      if isSent { try stores.synchronize() }
+      stores.one.context.refreshAllObjects()
+      stores.one.context.delete(try find("Note", "first", in: stores.one.context))
+      try find("Note", "second", in: stores.one.context).setValue("theirs", forKey: "title")
+      try stores.saveAndImport()
+      context.processPendingChanges()
+      try context.undo()
+      try context.save()
+      try stores.synchronize()
+      try assertEqualContents(stores.one, stores.other, count: 2)
+      let values = try XCTUnwrap(try stores.one.contents().values.first { $0["entity"] == "Note" })
+      XCTAssertEqual(values["title"], "theirs")
+      XCTAssertEqual(values["text"], "nil")
+    }
   }
 
   func testUndoOfADeletionThatWasSentInsertsANewObject() throws {

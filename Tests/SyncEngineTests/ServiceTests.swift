@@ -109,6 +109,67 @@ final class ServiceTests: XCTestCase {
     XCTAssertEqual(try other.count("Folder"), 2)
   }
 
+  /// Nothing shows that the store's file is an earlier one, except the commits of its device that the hub has.
+  func testADeviceIsRegisteredAgainWhenAPullShowsThatItsStoreWasReplaced() async throws {
+    func end(_ service: SyncService) async {
+      await (service.hub as? EmbeddedHub)?.close()
+      service.end()
+    }
+    func certificates() async throws -> Int {
+      let hub = EmbeddedHub(path: try file("hub.store").path, hashing: ZoneHashing(zone: ZoneID(high: 0, low: 0)))
+      let accounts = try await hub.accounts()
+      let count = try await hub.certificates(of: XCTUnwrap(accounts.first)).count
+      await hub.close()
+      return count
+    }
+    func device(_ open: OpenStore) throws -> DeviceID {
+      let replica = try StoreReplica(open.persistentStore, of: open.coordinator)
+      return try replica.transaction { try replica.zone().device }
+    }
+    var (one, other) = (try open("one.store"), try open("other.store"))
+    let key = try AccountRecoveryKey.random()
+    try one.insert("Folder", ["title": .text("first")])
+    let first = try await start(one, key)
+    try await first.synchronize()
+    let second = try await join(other, key)
+    try await second.synchronize()
+    await end(first)
+    try one.close()
+    let url = try file("one.store")
+    let older = try Data(contentsOf: url)
+    one = try open("one.store")
+    try one.insert("Folder", ["title": .text("lost")])
+    let former = try device(one)
+    let third = try await SyncService.resume(one.persistentStore, of: one.coordinator)
+    try await third.synchronize()
+    await end(third)
+    try one.close()
+    try older.overwrite(url)
+    try FileManager.default.removeItem(at: try file(".one.store-mark"))
+
+    one = try open("one.store")
+    try one.insert("Folder", ["title": .text("new")])
+    XCTAssertEqual(try device(one), former)
+    let registered = try await certificates()
+    XCTAssertEqual(registered, 2)
+    let service = try await SyncService.resume(one.persistentStore, of: one.coordinator)
+    let round = try await service.synchronize()
+    XCTAssertGreaterThan(round.pushed, 0)
+    XCTAssertNotEqual(try device(one), former)
+    let again = try await certificates()
+    XCTAssertEqual(again, 3, "The new identity is registered before its first commit.")
+    // The other device accepts its commits.
+    try await second.synchronize()
+    for store in [one, other] {
+      let titles = try store.texts("title", .init(entityName: "Folder"))
+      XCTAssertEqual(titles.sorted(), ["first", "lost", "new"])
+    }
+    for service in [service, second] {
+      let verification = try await service.verify()
+      XCTAssertTrue(verification.isEqual)
+    }
+  }
+
   func testAnInterruptedCreationOfAnAccountIsRepeatedWithTheSameKey() async throws {
     struct Interruption: Error {}
     let one = try open("one.store")
