@@ -9,15 +9,23 @@ public struct CloudOptions: Sendable, Hashable {
   public var hubURL: URL
   /// The name by which other devices show this one.
   public var deviceName: String
+  /// Whether loading the store creates the hub's file again, if it is missing although the store belongs to an account.
+  ///
+  /// False by default, because a hub that cannot be found is usually on a disk that is not mounted, or was moved: then the devices would
+  /// continue with two hubs. Set it for one start, when the user has confirmed that the hub is lost. The devices send what they have to the
+  /// new hub.
+  public var createsMissingHub: Bool
 
   /// Creates options.
   ///
   /// - Parameters:
   ///   - hubURL: The location of the hub's file.
   ///   - deviceName: The name by which other devices show this one; by default the name of the computer.
-  public init(hubURL: URL, deviceName: String = ProcessInfo.processInfo.hostName) {
+  ///   - createsMissingHub: Whether to create a hub again that was lost, see ``createsMissingHub``.
+  public init(hubURL: URL, deviceName: String = ProcessInfo.processInfo.hostName, createsMissingHub: Bool = false) {
     self.hubURL = hubURL
     self.deviceName = deviceName
+    self.createsMissingHub = createsMissingHub
   }
 }
 
@@ -31,8 +39,11 @@ extension PersistentStoreDescription {
   }
 
   /// Returns the description with what synchronization needs of an open store.
-  func preparedForSynchronization() -> PersistentStoreDescription {
+  ///
+  /// - Throws: ``SyncError`` if stores of this description cannot be synchronized.
+  func preparedForSynchronization() throws -> PersistentStoreDescription {
     guard cloudOptions != nil else { return self }
+    if type != .sqlcipher { throw SyncError(.unsupportedStore(type: type.rawValue), path: url?.path) }
     var description = self
     if !description.sideTableOwners.contains(where: { $0 === SyncTables.shared }) { description.sideTableOwners.append(SyncTables.shared) }
     description.postsRemoteChangeNotifications = true

@@ -31,8 +31,6 @@ final class CloudStore: Sendable {
     /// After an error: the first time, which doubles with each further one, and the last.
     static let first = 1.0
     static let last = 60.0
-    /// Between looks at a round that is running.
-    static let step = 0.2
   }
 
   init(
@@ -48,13 +46,19 @@ final class CloudStore: Sendable {
 
   // MARK: Setup
 
-  func createAccount(_ key: AccountRecoveryKey) async throws {
-    try await begin {
-      try await SyncService.start(store, of: coordinator, hubPath: options.hubURL.path, recoveryKey: key, deviceName: options.deviceName)
-    }
+  func createAccount(_ keep: @Sendable (String) async throws -> Void) async throws {
+    let account: NewAccount
+    do {
+      account = try await SyncService.newAccount(
+        store, of: coordinator, hubPath: options.hubURL.path, deviceName: options.deviceName)
+    } catch { throw converted(error) }
+    try await keep(try account.recoveryKey.text())
+    try await begin { try await account.create() }
   }
 
   func joinAccount(_ key: AccountRecoveryKey) async throws {
+    // A call that was interrupted can have joined. Then loading the store has continued the synchronization.
+    if try await reading({ try $0.isSynchronized() && $0.isReplica(ofAccountWith: key) }) { return }
     try await begin {
       try await SyncService.join(store, of: coordinator, hubPath: options.hubURL.path, recoveryKey: key, deviceName: options.deviceName)
     }
@@ -82,6 +86,8 @@ final class CloudStore: Sendable {
   /// - Throws: ``SyncError`` with `unsupportedStore` if the store can never be synchronized. Other errors are reported as events: the
   ///   objects can be used, and synchronization begins when the cause is gone.
   func resume() async throws {
+    // Its state and its records can be read.
+    if store.isReadOnly { return }
     do { _ = try await currentService() } catch let error as SyncError where error.code == .notSynchronized { return } catch let error
       as SyncError where error.code == .unsupportedStore
     { throw error } catch {
@@ -121,7 +127,11 @@ final class CloudStore: Sendable {
   /// Returns the service, or nil if another process synchronizes the store.
   private func currentService(hubPath: String? = nil) async throws -> SyncService? {
     if let service = state.withLock({ $0.service }) { return service }
-    do { return keep(try await SyncService.resume(store, of: coordinator, hubPath: hubPath ?? options.hubURL.path)) } catch {
+    do {
+      return keep(
+        try await SyncService.resume(
+          store, of: coordinator, hubPath: hubPath ?? options.hubURL.path, createsHub: hubPath == nil && options.createsMissingHub))
+    } catch {
       let error = SyncError.converting(error, path: path)
       if (error as? SyncError)?.code == .busy { return nil }
       throw error
@@ -155,17 +165,18 @@ final class CloudStore: Sendable {
 
   /// Runs a round now. If another process synchronizes the store, waits until it has sent everything.
   func synchronize() async throws {
-    if try await runRound() { return }
+    if try await runRound(pulls: true) { return }
     try await waitUntilSent(through: try await lastTransaction())
   }
 
   /// Runs a round.
   ///
+  /// - Parameter pulls: Whether to pull; false only sends what was saved.
   /// - Returns: False if another process synchronizes the store.
-  private func runRound() async throws -> Bool {
+  private func runRound(pulls: Bool) async throws -> Bool {
     guard let service = try await currentService() else { return false }
     supervise()
-    do { try await service.synchronize() } catch { throw SyncError.converting(error, path: path) }
+    do { try await service.synchronize(pulls: pulls) } catch { throw SyncError.converting(error, path: path) }
     return true
   }
 
@@ -174,16 +185,9 @@ final class CloudStore: Sendable {
   /// Waits until the hub has accepted the saves up to a transaction.
   func waitUntilSent(through number: Int64) async throws {
     var delay = Interval.first
-    while true {
-      let round = RoundOutcome()
-      // It goes on if this method returns earlier: a round does not end while there are new saves.
-      Task { round.end(await Result { try await self.runRound() }) }
-      while round.result == nil {
-        if try await isSent(through: number) { return }
-        try await waitForEvent(seconds: Interval.step)
-      }
+    while try await !isSent(through: number) {
       do {
-        if try round.result?.get() == false { delay = Interval.takeover }
+        if try await !runRound(pulls: false) { delay = Interval.takeover }
       } catch let error as SyncError where [.hubUnavailable, .hubUnreadable, .leaseUnavailable].contains(error.code) {}
       if try await isSent(through: number) { return }
       try await waitForEvent(seconds: delay)
@@ -241,21 +245,5 @@ final class CloudStore: Sendable {
   func records(of objectIDs: [ManagedObjectID]) throws -> [ManagedObjectID: ObjectRecord] {
     let records = try StoreReplica(store, of: coordinator).objectRecords(of: objectIDs.map(\.reference))
     return Dictionary(uniqueKeysWithValues: records.map { (store.space.objectID(of: $0), $1) })
-  }
-}
-
-/// The result of a round that another task runs.
-private final class RoundOutcome: Sendable {
-  private let outcome = Mutex<Result<Bool, any Error>?>(nil)
-
-  /// Nil while the round runs.
-  var result: Result<Bool, any Error>? { outcome.withLock { $0 } }
-
-  func end(_ result: Result<Bool, any Error>) { outcome.withLock { $0 = result } }
-}
-
-extension Result where Failure == any Error {
-  fileprivate init(_ body: () async throws -> Success) async {
-    do { self = .success(try await body()) } catch { self = .failure(error) }
   }
 }

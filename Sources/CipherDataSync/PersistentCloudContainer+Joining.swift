@@ -15,21 +15,14 @@ extension PersistentCloudContainer {
   /// ```
   ///
   /// The other device receives the request from ``joinRequests()``.
-  /// - Parameter account: The account's ID, as ``accountID`` returns it on an existing device; nil for the only account of the hub.
+  /// The request ends with the process: after an interruption, request again. A device that was approved and has joined, as
+  /// ``isSynchronized`` shows, continues when its store is loaded.
+  /// - Parameter account: The account's ID, as the ``status(of:)`` of an existing device shows it; nil for the only account of the hub.
   /// - Returns: The request, which ends with the approval, an error, or ``CloudJoinAttempt/cancel()``.
   /// - Throws: ``SyncError`` with `accountNotFound` if the hub has no account, or several and none is given; with `busy` if another process
-  ///   joins with the store; or with a code of ``createAccount()``.
+  ///   joins with the store; or with a code of ``createAccount(keepingRecoveryKey:)``.
   public func requestToJoinAccount(_ account: UUID? = nil) async throws -> CloudJoinAttempt {
     try await store().requestToJoin(account)
-  }
-
-  /// The ID of the account; nil if the store does not belong to one.
-  ///
-  /// - Throws: ``SyncError`` with `noCloudStore`; ``StoreError`` if the store cannot be read.
-  public var accountID: UUID? {
-    get async throws {
-      do { return try await store().status().accountID } catch let error as SyncError where error.code == .notSynchronized { return nil }
-    }
   }
 
   /// Returns the requests of other devices to join the account, whenever they change, until the loop ends.

@@ -23,15 +23,14 @@ import Synchronization
 ///     name: "Library", managedObjectModel: model, persistentStoreDescriptions: [description])
 ///   try await container.loadPersistentStores()
 ///   if try await !container.isSynchronized {
-///     let recoveryKey = try await container.createAccount()
-///     print("Keep this key in a safe place:", recoveryKey)
+///     try await container.createAccount { recoveryKey in print("Write this key down:", recoveryKey) }
 ///   }
 ///   return container
 /// }
 /// ```
 ///
-/// A second device calls ``joinAccount(recoveryKey:)`` instead of ``createAccount()``, once, or ``requestToJoinAccount(_:)``, which the user
-/// approves on the first device. From then on, loading the stores starts their
+/// A second device calls ``joinAccount(recoveryKey:)`` instead of ``createAccount(keepingRecoveryKey:)``, once, or
+/// ``requestToJoinAccount(_:)``, which the user approves on the first device. From then on, loading the stores starts their
 /// synchronization. Several processes can open a store: one of them synchronizes it, and another one takes over when that ends.
 ///
 /// Safe to use from any thread, as its superclass is: its own state is locked.
@@ -45,10 +44,10 @@ public final class PersistentCloudContainer: PersistentContainer, @unchecked Sen
   ///
   /// Errors of synchronization do not prevent the use of the stores, so they are reported as events: for example, if the hub was moved and
   /// cannot be reached.
-  /// - Throws: ``StoreError`` of the first store that cannot be opened; ``SyncError`` with `unsupportedStore` if a store with cloud options
-  ///   is not a SQLCipher store.
+  /// - Throws: ``StoreError`` of the first store that cannot be opened; ``SyncError`` with `unsupportedStore`, before any store is opened,
+  ///   if a description with cloud options is not that of a SQLCipher store.
   public override func loadPersistentStores(isolation: isolated (any Actor)? = #isolation) async throws {
-    persistentStoreDescriptions = persistentStoreDescriptions.map { $0.preparedForSynchronization() }
+    persistentStoreDescriptions = try persistentStoreDescriptions.map { try $0.preparedForSynchronization() }
     try await super.loadPersistentStores(isolation: isolation)
     let open = persistentStoreCoordinator.persistentStores
     let (added, removed) = cloudStores.withLock { stores in
@@ -119,23 +118,34 @@ public final class PersistentCloudContainer: PersistentContainer, @unchecked Sen
 
   /// Creates an account with this device as its first one, on the hub of the store's options, whose file is created unless it exists.
   ///
+  /// The closure receives the recovery key, with which other devices join. It cannot be restored: show it, and return when the user has
+  /// written it down or printed it. The account is created after that. If the process ends before, however it ends, nothing was created:
+  /// call the method again, and the closure receives the same key. If the closure throws, its error is thrown.
+  ///
+  /// ```swift
+  /// import CipherDataSync
+  ///
+  /// func setUp(_ container: PersistentCloudContainer, userHasWrittenDown: @Sendable (String) async -> Bool) async throws {
+  ///   try await container.createAccount { recoveryKey in
+  ///     guard await userHasWrittenDown(recoveryKey) else { throw CancellationError() }
+  ///   }
+  /// }
+  /// ```
+  ///
   /// Other devices can join as soon as the method returns. The objects of the store are sent from now on, in the background.
-  /// - Returns: The recovery key, with which other devices join. It cannot be restored: show it once, and let the user keep it in a safe
-  ///   place.
+  /// - Parameter keep: Keeps the recovery key in a safe place. May be called again with the same key, after an interruption.
   /// - Throws: ``SyncError`` with `unsupportedModel` if the model has parts that cannot be synchronized, with `alreadySynchronized` if the
-  ///   store belongs to an account.
-  public func createAccount() async throws -> String {
-    let key = try AccountRecoveryKey.random()
-    let text = try key.text()
-    try await store().createAccount(key)
-    return text
+  ///   store belongs to an account, with `busy` if another process creates one, or with a code of the hub; the error of the closure.
+  public func createAccount(keepingRecoveryKey keep: @Sendable (_ recoveryKey: String) async throws -> Void) async throws {
+    try await store().createAccount(keep)
   }
 
   /// Adds this device to an existing account. The objects of the store and those of the account are merged.
   ///
+  /// If the call is interrupted, repeat it. It has no effect if the device belongs to the account.
   /// - Parameter recoveryKey: The account's recovery key, as the user types it.
   /// - Throws: ``SyncError`` with `wrongRecoveryKey` if the text is not a recovery key, with `accountNotFound` if the hub does
-  ///   not have the account, or with a code of ``createAccount()``.
+  ///   not have the account, or with a code of ``createAccount(keepingRecoveryKey:)``.
   public func joinAccount(recoveryKey: String) async throws {
     let key: AccountRecoveryKey
     do { key = try AccountRecoveryKey(parsing: recoveryKey) } catch { throw SyncError.converting(error, path: nil) }
@@ -154,9 +164,9 @@ public final class PersistentCloudContainer: PersistentContainer, @unchecked Sen
   /// - Throws: ``SyncError`` with `unsupportedModel` and the list of what is in the way.
   public func initializeSchema() throws { try SyncSchema(persistentStoreCoordinator.compiledModel).check() }
 
-  /// Sends and pulls everything now, instead of as soon as possible.
+  /// Pulls everything and sends what was saved before the call now, instead of as soon as possible.
   ///
-  /// If another process synchronizes a store, waits until it has sent everything.
+  /// If another process synchronizes a store, waits until it has sent that.
   /// - Throws: The error of the hub or the store that prevents it. Synchronization tries again by itself. ``SyncError`` with
   ///   `notSynchronized` if a store does not belong to an account.
   public func synchronize() async throws { for store in try stores() { try await store.synchronize() } }

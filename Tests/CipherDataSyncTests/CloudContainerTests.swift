@@ -65,9 +65,8 @@ final class CloudContainerTests: CloudTestCase {
     try await insertNotes(3, in: one)
     try await one.waitUntilSynced()
     let other = try await container("other")
-    let none = try await other.accountID
-    XCTAssertNil(none)
-    let attempt = try await other.requestToJoinAccount(one.accountID)
+    let account = try await one.status().accountID
+    let attempt = try await other.requestToJoinAccount(account)
     async let shown = attempt.code
     var admitted: CloudJoinRequest?
     for try await requests in one.joinRequests() {
@@ -86,8 +85,8 @@ final class CloudContainerTests: CloudTestCase {
     try await other.synchronize()
     let arrived = try await count("Note", in: other)
     XCTAssertEqual(arrived, 3)
-    let (first, second) = (try await one.accountID, try await other.accountID)
-    XCTAssertEqual(first, second)
+    let joined = try await other.status().accountID
+    XCTAssertEqual(joined, account)
     // The request ends with the join.
     for try await requests in other.joinRequests() {
       XCTAssertEqual(requests, [])

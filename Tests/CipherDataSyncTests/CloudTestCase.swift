@@ -104,6 +104,15 @@ class CloudTestCase: XCTestCase {
   }
 }
 
+extension PersistentCloudContainer {
+  /// Creates an account, and returns its recovery key.
+  func createAccount() async throws -> String {
+    let kept = Mutex("")
+    try await createAccount { recoveryKey in kept.withLock { $0 = recoveryKey } }
+    return kept.withLock { $0 }
+  }
+}
+
 /// The events that a container posts as notifications.
 final class PostedEvents: Sendable {
   private let posted = Mutex<[CloudEvent]>([])

@@ -64,7 +64,18 @@ final class SyncFailureTests: XCTestCase {
     try fixture.fail(
       73, ["already synchronized", "cipherdata sync leave"], "start", "A.store", "--hub", "hub.store", "--recovery", "second")
     XCTAssertFalse(fixture.exists("second"))
-    try fixture.fail(73, ["already synchronized"], "join", "B.store", "--hub", "hub.store", "--recovery", "recovery")
+    try await fixture.tool.makeStore(of: SyncFixture.model, at: "C.store")
+    try fixture.succeed("start", "C.store", "--hub", "hub.store", "--recovery", "third")
+    for arguments in [
+      ["--hub", "hub.store", "--recovery", "third"], ["--hub", "other.hub", "--recovery", "recovery"], ["--hub", "hub.store"],
+    ] {
+      let result = try fixture.sync(["join", "B.store"] + arguments)
+      XCTAssertEqual(result.status, 73, result.error)
+      XCTAssertTrue(result.error.contains("already synchronized"), result.error)
+    }
+    // The same command again has no effect.
+    let again = try fixture.succeed("join", "B.store", "--hub", "hub.store", "--recovery", "recovery")
+    XCTAssertTrue(again.error.contains("0 changes received, 0 sent"), again.error)
   }
 
   func testAStartCanBeRepeated() async throws {
@@ -160,7 +171,11 @@ final class SyncFailureTests: XCTestCase {
   func testOptionsAreChecked() throws {
     let tool = try ToolFixture()
     let unnamed = ["start", "a", "--hub", "h", "--recovery", "r", "--device", ""]
-    for arguments in [["start", "a"], ["start", "a", "--hub", "h"], ["join", "a"], unnamed] {
+    let empty = [
+      ["start", "a", "--hub", "", "--recovery", "r"], ["start", "a", "--hub", "h", "--recovery", ""], ["join", "a", "--hub", ""],
+      ["run", "a", "--hub", ""],
+    ]
+    for arguments in [["start", "a"], ["start", "a", "--hub", "h"], ["join", "a"], unnamed] + empty {
       XCTAssertEqual(try tool.run(["sync"] + arguments, passphrase: nil).status, 64, "\(arguments)")
     }
     let mistyped = try tool.run(["sync", "stats", "a"], passphrase: nil)

@@ -141,21 +141,15 @@ final class SyncProcessTests: XCTestCase {
 
   // MARK: Kills
 
-  /// Kills `sync start` at several times. The same command then completes, with a recovery key that is right, and leaves no other files.
-  func testAStartThatWasKilledIsRepeated() async throws {
-    let fixture = try await SyncFixture()
-    let folder = fixture.tool.folder.url
-    func copy(_ store: String, to name: String) throws {
-      for suffix in ["", ".keys"] {
-        try FileManager.default.copyItem(atPath: fixture.tool.path(store + suffix), toPath: fixture.tool.path(name + suffix))
-      }
-    }
-    func arguments(_ round: Int) -> [String] { ["start", "A\(round).store", "--hub", "hub\(round)", "--recovery", "recovery\(round)"] }
+  /// Runs a command of each round, the first time to its end, and then killed at several times, and repeats it.
+  ///
+  /// - Returns: The results of the repetitions.
+  private func repeatKilled(
+    _ fixture: SyncFixture, rounds: Int = 8, prepare: (Int) throws -> Void, arguments: (Int) -> [String]
+  ) throws -> [ToolResult] {
     var duration = 0.0
-    let rounds = 8
-    for round in 0..<rounds {
-      try copy("A.store", to: "A\(round).store")
-      try copy("B.store", to: "B\(round).store")
+    return try (0..<rounds).map { round in
+      try prepare(round)
       let start = Date()
       let process = try Watcher(fixture, arguments(round))
       // The first round shows how long it takes.
@@ -170,12 +164,51 @@ final class SyncProcessTests: XCTestCase {
       }
       let repeated = try fixture.sync(arguments(round))
       XCTAssertEqual(repeated.status, 0, "round \(round): \(repeated.error)")
+      return repeated
+    }
+  }
+
+  private func copy(_ store: String, to name: String, _ fixture: SyncFixture) throws {
+    for suffix in ["", ".keys"] {
+      try FileManager.default.copyItem(atPath: fixture.tool.path(store + suffix), toPath: fixture.tool.path(name + suffix))
+    }
+  }
+
+  /// Kills `sync start` at several times. The same command then completes, with a recovery key that is right, and leaves no other files.
+  func testAStartThatWasKilledIsRepeated() async throws {
+    let fixture = try await SyncFixture()
+    let results = try repeatKilled(fixture) { round in
+      try copy("A.store", to: "A\(round).store", fixture)
+      try copy("B.store", to: "B\(round).store", fixture)
+    } arguments: {
+      ["start", "A\($0).store", "--hub", "hub\($0)", "--recovery", "recovery\($0)"]
+    }
+    for round in results.indices {
       let join = try fixture.sync(["join", "B\(round).store", "--hub", "hub\(round)", "--recovery", "recovery\(round)"])
       XCTAssertEqual(join.status, 0, "round \(round): \(join.error)")
       XCTAssertTrue(join.error.contains("4 changes received"), join.error)
-      let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
-      let left = names.filter { $0.hasPrefix(".") && !$0.hasSuffix("-mark") || [".lock", ".new"].contains(where: $0.hasSuffix) }
-      XCTAssertEqual(left, [], "round \(round)")
     }
+    let names = try FileManager.default.contentsOfDirectory(atPath: fixture.tool.folder.url.path)
+    XCTAssertEqual(names.filter { $0.hasPrefix(".") && !$0.hasSuffix("-mark") || [".lock", ".new"].contains(where: $0.hasSuffix) }, [])
+  }
+
+  /// Kills `sync join` at several times. The same command then completes.
+  func testAJoinThatWasKilledIsRepeated() async throws {
+    let fixture = try await SyncFixture()
+    try fixture.succeed("start", "A.store", "--hub", "hub.store", "--recovery", "recovery")
+    let results = try repeatKilled(fixture) { round in
+      try copy("B.store", to: "B\(round).store", fixture)
+      try fixture.add(#"{"$entity":"Note","text":"of B\#(round)"}"#, to: "B\(round).store")
+    } arguments: {
+      ["join", "B\($0).store", "--hub", "hub.store", "--recovery", "recovery"]
+    }
+    try fixture.succeed("run", "A.store")
+    for round in results.indices {
+      XCTAssertTrue(results[round].error.contains("B\(round).store has joined the account"), results[round].error)
+      try fixture.succeed("run", "B\(round).store")
+      XCTAssertEqual(try fixture.contents("B\(round).store"), try fixture.contents("A.store"), "round \(round)")
+      try fixture.succeed("verify", "B\(round).store")
+    }
+    XCTAssertEqual(try fixture.contents("A.store").count, 4 + results.count)
   }
 }

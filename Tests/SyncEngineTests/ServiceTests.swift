@@ -175,10 +175,11 @@ final class ServiceTests: XCTestCase {
     let one = try open("one.store")
     let keys = Mutex<[AccountRecoveryKey]>([])
     func start(isInterrupted: Bool) async throws -> SyncService {
-      try await SyncService.start(one.persistentStore, of: one.coordinator, hubPath: try file("hub.store").path, deviceName: "one") { key in
-        keys.withLock { $0.append(key) }
-        if isInterrupted { throw Interruption() }
-      }
+      let account = try await SyncService.newAccount(
+        one.persistentStore, of: one.coordinator, hubPath: try file("hub.store").path, deviceName: "one")
+      keys.withLock { $0.append(account.recoveryKey) }
+      if isInterrupted { throw Interruption() }
+      return try await account.create()
     }
     for _ in 0..<2 {
       do {
@@ -222,6 +223,46 @@ final class ServiceTests: XCTestCase {
       XCTFail("Two services have the lease.")
     } catch let error as SyncError { XCTAssertEqual(error.code, .busy) }
     try await first.synchronize()
+  }
+
+  func testARoundEndsWhileTheApplicationGoesOnSaving() async throws {
+    let one = try open("one.store")
+    let service = try await start(one, try AccountRecoveryKey.random())
+    try one.insert("Folder", ["title": .text("before")])
+    let coordinator = one.coordinator
+    let steps = Mutex(0)
+    // Each step is followed by a save, up to a number that shows an endless round.
+    func synchronize() async throws -> SyncRunner.Round {
+      try await service.synchronize { _ in
+        guard
+          steps.withLock({
+            $0 += 1
+            return $0
+          }) <= 100
+        else { return }
+        let context = ManagedObjectContext(coordinator: coordinator)
+        do {
+          try context.insert("Folder", ["title": "later"])
+          try context.save()
+        } catch { XCTFail("\(error)") }
+      }
+    }
+    for round in 1...3 {
+      _ = try await synchronize()
+      XCTAssertLessThan(steps.withLock { $0 }, round * 10)
+      let status = try await service.status()
+      XCTAssertGreaterThan(status.pendingSaves, 0)
+    }
+    // What was saved meanwhile is sent by the next round, once.
+    try await service.synchronize()
+    let status = try await service.status()
+    XCTAssertEqual(status.pendingSaves, 0)
+    XCTAssertEqual(status.frozenBytes, 0)
+    let isIdle = try await service.isIdle()
+    XCTAssertTrue(isIdle)
+    let result = try await service.verify()
+    XCTAssertTrue(result.isEqual)
+    XCTAssertEqual(try one.count("Folder"), 1 + steps.withLock { $0 })
   }
 
   func testSynchronizationGoesOnInANewProcess() async throws {

@@ -26,8 +26,8 @@ final class SyncClientProcess {
   /// Creates the account, and keeps its recovery key.
   func createAccount() async throws {
     let container = try await setting.open(device)
-    let key = try await container.createAccount()
-    try Data(key.utf8).write(to: setting.world.recoveryKey(account: device.account), options: .atomic)
+    let file = setting.world.recoveryKey(account: device.account)
+    try await container.createAccount { try Data($0.utf8).write(to: file, options: .atomic) }
     // The hub learns of the account in the first round.
     try await container.synchronize()
     try container.close()

@@ -13,6 +13,10 @@ struct SyncCommand: AsyncParsableCommand {
       storage are not synchronized yet: `start` and `join` refuse a model that has them, and list them.
       """,
     subcommands: [Start.self, Join.self, Approve.self, Run.self, Status.self, Verify.self, Leave.self])
+
+  static func checkHub(_ path: String) throws {
+    if path.isEmpty { throw ValidationError("--hub takes the path of a file.") }
+  }
 }
 
 /// The name by which other devices show this one.

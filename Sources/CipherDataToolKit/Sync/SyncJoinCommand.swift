@@ -15,7 +15,8 @@ extension SyncCommand {
         prints a code of six digits as soon as “cipherdata sync approve” runs on an existing device. If both print the same code, answer \
         the questions there and here with y. Different codes mean that something between the devices attacks them.
 
-        The store must exist; a new one is enough (cipherdata create). Objects that it contains are added to those of the other devices.
+        The store must exist; a new one is enough (cipherdata create). Objects that it contains are added to those of the other devices. \
+        If the command is interrupted, run it again.
         """)
 
     @OptionGroup var store: StoreOptions
@@ -28,6 +29,7 @@ extension SyncCommand {
     @OptionGroup var device: DeviceOptions
 
     func validate() throws {
+      try SyncCommand.checkHub(hub)
       if let account, UUID(uuidString: account) == nil {
         throw ValidationError("--account takes a UUID, as “cipherdata sync status” prints it.")
       }
@@ -45,19 +47,30 @@ extension SyncCommand {
     }
 
     private func join(_ synced: SyncedContainer) async throws {
-      try synced.checkCanBegin()
-      let service = try await usesKey ? joinWithKey(synced) : joinWithApproval(synced)
+      let service = try await joinedBefore(synced) ? synced.resume() : usesKey ? joinWithKey(synced) : joinWithApproval(synced)
       let round = try await SyncCommand.firstRound(service, "Receiving", store: store.store)
       Tool.note("\(store.store) has joined the account on \(hub): \(SyncText.summary(round)).")
     }
+
+    /// Returns whether this command has joined the account before, and may have been interrupted afterwards.
+    ///
+    /// - Throws: ``SyncError`` if the store cannot join.
+    private func joinedBefore(_ synced: SyncedContainer) async throws -> Bool {
+      if try synced.isSynchronized(through: hub) {
+        if try usesKey ? synced.isSynchronized(byAccountWith: readKey()) : synced.hasJustJoined() { return true }
+      }
+      try synced.checkCanBegin()
+      return false
+    }
+
+    private func readKey() throws -> AccountRecoveryKey { try RecoveryKeyFile.read(recovery == "-" ? nil : recovery) }
 
     private var usesKey: Bool { recovery != nil || RecoveryKeyFile.isInEnvironment }
     private var hubPath: String { URL.path(hub).path }
 
     private func joinWithKey(_ synced: SyncedContainer) async throws -> SyncService {
-      let key = try RecoveryKeyFile.read(recovery == "-" ? nil : recovery)
-      return try await SyncService.join(
-        synced.store, of: synced.coordinator, hubPath: hubPath, recoveryKey: key, deviceName: device.name)
+      try await SyncService.join(
+        synced.store, of: synced.coordinator, hubPath: hubPath, recoveryKey: readKey(), deviceName: device.name)
     }
 
     private func joinWithApproval(_ synced: SyncedContainer) async throws -> SyncService {

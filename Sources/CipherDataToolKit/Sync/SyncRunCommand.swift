@@ -19,6 +19,8 @@ extension SyncCommand {
     var hub: String?
     @Flag(help: "Create the hub again if its file was lost. The other devices then continue with it.") var createHub = false
 
+    func validate() throws { if let hub { try SyncCommand.checkHub(hub) } }
+
     func run() async throws {
       let synced = try await SyncedContainer(try await store.unlock(), observesSaves: watch)
       try await watch ? keepSynchronizing(synced) : synchronize(synced)

@@ -19,6 +19,11 @@ extension SyncCommand {
     var recovery: String
     @OptionGroup var device: DeviceOptions
 
+    func validate() throws {
+      try SyncCommand.checkHub(hub)
+      if recovery.isEmpty { throw ValidationError("--recovery takes the path of a file.") }
+    }
+
     func run() async throws {
       // Report invalid paths before requesting a passphrase.
       try PathCheck.checkStore(store.store)
@@ -30,14 +35,15 @@ extension SyncCommand {
     /// - Parameter key: The key in the file, which a run that was interrupted can have written.
     private func start(_ synced: SyncedContainer, _ key: AccountRecoveryKey?) async throws {
       let service: SyncService
-      if let key, try synced.isSynchronized(byAccountWith: key, through: hub) {
+      if let key, try synced.isSynchronized(through: hub) && synced.isSynchronized(byAccountWith: key) {
         service = try await synced.resume()
       } else {
         try synced.checkCanBegin()
         if let key, try !synced.isCreatingAccount(with: key) { throw RecoveryKeyFile.exists(recovery) }
-        service = try await SyncService.start(
-          synced.store, of: synced.coordinator, hubPath: URL.path(hub).path, deviceName: device.name
-        ) { try RecoveryKeyFile.write($0, to: recovery) }
+        let account = try await SyncService.newAccount(
+          synced.store, of: synced.coordinator, hubPath: URL.path(hub).path, deviceName: device.name)
+        try RecoveryKeyFile.write(account.recoveryKey, to: recovery)
+        service = try await account.create()
       }
       let count = try await synced.objectCount()
       Tool.note("The recovery key is in \(recovery). Keep it apart from this device: it cannot be restored.")

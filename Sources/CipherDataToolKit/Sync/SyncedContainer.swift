@@ -44,12 +44,20 @@ struct SyncedContainer: Sendable {
   /// Throws ``SyncError`` unless synchronization of the store can begin.
   func checkCanBegin() throws { try replica().checkCanBegin() }
 
-  /// Returns whether the store is synchronized with the account of a recovery key, through a hub.
-  func isSynchronized(byAccountWith key: AccountRecoveryKey, through hub: String) throws -> Bool {
-    do {
-      return try replica().isReplica(ofAccountWith: key) && status().hubPath == URL.path(hub).path
-    } catch let error as SyncError where error.code == .notSynchronized { return false }
+  /// Returns the last events, the oldest first.
+  func events(maximumCount: Int) throws -> [SyncEvent] { Array(try replica().events().suffix(maximumCount)) }
+
+  /// Returns whether the store is synchronized through a hub.
+  func isSynchronized(through hub: String) throws -> Bool {
+    let replica = try replica()
+    return try replica.isSynchronized() && replica.status().hubPath == URL.path(hub).path
   }
+
+  /// Returns whether the store, which is synchronized, belongs to the account of a recovery key.
+  func isSynchronized(byAccountWith key: AccountRecoveryKey) throws -> Bool { try replica().isReplica(ofAccountWith: key) }
+
+  /// Returns whether the store has joined an account, and was not synchronized since.
+  func hasJustJoined() throws -> Bool { try replica().hasJustJoined() }
 
   /// Returns whether the creation of an account with a recovery key has begun and was interrupted.
   func isCreatingAccount(with key: AccountRecoveryKey) throws -> Bool { try replica().isCreatingAccount(with: key) }

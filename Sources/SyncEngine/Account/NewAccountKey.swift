@@ -13,11 +13,8 @@ enum NewAccountKey {
 
 extension StoreReplica {
   /// Returns the recovery key of the account that the store is to create: that of an interrupted creation, or a new one.
-  ///
-  /// - Throws: ``SyncError`` if the model cannot be synchronized, or the store is already synchronized.
   func newAccountKey() throws -> AccountRecoveryKey {
-    try checkCanBegin()
-    return try transaction {
+    try transaction {
       if let known = try storedAccountKey() { return known }
       let key = try AccountRecoveryKey.random()
       try store(Data(try key.text().utf8), as: NewAccountKey.name)
@@ -33,6 +30,14 @@ extension StoreReplica {
   package func isCreatingAccount(with key: AccountRecoveryKey) throws -> Bool { try snapshot { try storedAccountKey() == key } }
 
   func removeNewAccountKey() throws { try removeValue(NewAccountKey.name) }
+
+  /// Returns whether the store has joined an account, and was not synchronized since: joining may have been interrupted.
+  package func hasJustJoined() throws -> Bool {
+    try snapshot {
+      guard try replicaState() != nil, try report().lastSuccess == nil else { return false }
+      return try accountState().isNewAccount != true
+    }
+  }
 
   /// Returns whether the store is synchronized with an account.
   ///

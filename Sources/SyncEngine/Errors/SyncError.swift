@@ -78,8 +78,18 @@ public struct SyncError: Error, Sendable, CustomStringConvertible {
 }
 
 extension SyncError.Reason {
-  static func unsupportedStore(type: String) -> Self {
-    Self(.unsupportedStore, "Stores of the type “\(type)” are not synchronized, or the store was not opened for synchronization.")
+  package static func unsupportedStore(type: String) -> Self {
+    let supported = "sqlcipher"
+    if type == supported {
+      return Self(.unsupportedStore, "The store was not opened for synchronization. Set its cloud options before the stores are loaded.")
+    }
+    return Self(
+      .unsupportedStore,
+      "A store of the type “\(type)” cannot be synchronized. Use one of the type “\(supported)”, or set no cloud options for it.")
+  }
+
+  static var readOnlyStore: Self {
+    Self(.unsupportedStore, "The store was opened read-only, so this process cannot synchronize it. Open it for writing.")
   }
 
   static func unsupportedModel(_ obstacles: [String]) -> Self {

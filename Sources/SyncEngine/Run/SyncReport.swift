@@ -79,9 +79,21 @@ extension StoreReplica {
 
   /// Whether the hub has accepted the saves up to a transaction, and the objects that were there before. Waits for no other process.
   package func isSent(through number: Int64) throws -> Bool {
-    let (state, unsent, unreadable) = try snapshot { (try knownState(), try unsentCount(), try quarantinedCount()) }
+    let (consumed, hasUnsent) = try snapshot { (try knownState().consumedThrough, try hasUnsentRecords()) }
+    if hasUnsent { return false }
+    return try consumed >= number || reader.count(after: consumed, through: number).saves == 0
+  }
+
+  /// Whether the hub has accepted the saves up to a transaction, and the objects that were there before. If the transaction is not a save of
+  /// the application, it can be one save late.
+  func isSettled(through number: Int64) throws -> Bool {
+    try snapshot { try knownState().consumedThrough >= number && !hasUnsentRecords() }
+  }
+
+  private func hasUnsentRecords() throws -> Bool {
+    if try knownState().baseline != nil { return true }
     // A change of a record that cannot be opened waits until the record can be opened.
-    if state.baseline != nil || unsent > unreadable { return false }
-    return try state.consumedThrough >= number || reader.count(after: state.consumedThrough, through: number).saves == 0
+    let unreadable = try quarantinedCount()
+    return try unsentRecords(after: nil, maximumCount: unreadable + 1).count > unreadable
   }
 }

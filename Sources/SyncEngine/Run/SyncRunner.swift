@@ -59,7 +59,8 @@ package actor SyncRunner {
   /// The number of objects that are added to the zone in one transaction.
   private static let baselineBatch = 1_000
 
-  /// Pulls and pushes until there is nothing to do.
+  /// Pulls everything, and pushes what was saved before the round, with later saves as far as they fit into the same commits. Saves during
+  /// the round do not prolong it.
   ///
   /// - Parameters:
   ///   - pulls: Whether to pull; false only sends what was saved, if nothing else is needed for it.
@@ -83,21 +84,24 @@ package actor SyncRunner {
 
   private func attempt(_ pulls: Bool, _ round: inout Round, _ progress: (@Sendable (Round) -> Void)?) async throws -> Round {
     do {
+      let last = try replica.reader.newest
       try await addBaseline(&round, progress)
       let actions = try replica.isCopy() ? handle(.copied) : []
       // A device is certified before it sends anything.
       try await certify()
-      try await process(actions, &round, progress)
-      try await process(handle(pulls ? .remoteChange : .save), &round, progress)
+      try await process(actions, through: last, &round, progress)
+      try await process(handle(pulls ? .remoteChange : .save), through: last, &round, progress)
       endEvents(round)
       return round
     } catch {
       endEvents(round, error, otherwise: pulls ? .import : .export)
-      // A new machine continues with what is in the store.
-      client = SyncClient(replica.schema.syncModel, sealing, ZoneHashing(zone: zone), limits: limits)
+      renewClient()
       throw error
     }
   }
+
+  /// Continues with what is in the store, without the requests that were not answered.
+  private func renewClient() { client = SyncClient(replica.schema.syncModel, sealing, ZoneHashing(zone: zone), limits: limits) }
 
   /// Makes the account and the device known to the hub, without a round.
   func register() async throws {
@@ -111,7 +115,7 @@ package actor SyncRunner {
     isRegistered = true
   }
 
-  // Rounds do not overlap: each ends when everything is done that there was at its beginning.
+  // Rounds do not overlap.
 
   private func beginRound() async {
     guard isRunning else {
@@ -159,14 +163,18 @@ package actor SyncRunner {
 
   private typealias Answer = (action: SyncClient.Action, event: Result<SyncClient.Event, any Error>)
 
+  /// Sends requests, and those that follow from their answers.
+  ///
+  /// - Parameter last: The last transaction of the store's history when the round began. What was saved later remains for the next round.
   private func process(
-    _ first: [SyncClient.Action], _ round: inout Round, _ progress: (@Sendable (Round) -> Void)?
+    _ first: [SyncClient.Action], through last: Int64, _ round: inout Round, _ progress: (@Sendable (Round) -> Void)?
   ) async throws {
     let (hub, zone) = (hub, zone)
     // The device's own commits that were pulled.
     var own: Set<Int64> = []
     // If a request fails, the others continue: a pull needs no space on the hub's disk, for example.
     var failure: (any Error)?
+    var isPostponed = false
     try await withThrowingTaskGroup(of: Answer.self) { group in
       func start(_ actions: [SyncClient.Action]) {
         for action in actions {
@@ -178,7 +186,12 @@ package actor SyncRunner {
       while let (action, answer) = try await group.next() {
         try Task.checkCancellation()
         do {
-          start(try await process(answer.get(), of: action, &round, &own))
+          var actions = try await process(answer.get(), of: action, &round, &own)
+          if try actions.contains(where: \.isPush) && replica.isSettled(through: last) {
+            actions.removeAll(where: \.isPush)
+            isPostponed = true
+          }
+          start(actions)
         } catch {
           failure = failure ?? error
         }
@@ -186,6 +199,8 @@ package actor SyncRunner {
       }
     }
     if let failure { throw failure }
+    // The commit is in the store.
+    if isPostponed { renewClient() }
   }
 
   /// Processes the answer to a request.
@@ -316,6 +331,10 @@ extension SyncRunner {
       return Array(found.prefix(SyncEvent.maximumUnreadableCount))
     }
   }
+}
+
+extension SyncClient.Action {
+  fileprivate var isPush: Bool { if case .push = self { true } else { false } }
 }
 
 extension SyncClient.Event {

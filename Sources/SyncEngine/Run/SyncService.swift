@@ -23,44 +23,6 @@ package final class SyncService: Sendable {
 
   // MARK: Setup
 
-  /// Creates an account on a hub, with the store as the first replica of its zone. The hub's file is created unless it exists.
-  package static func start(
-    _ store: PersistentStore, of coordinator: PersistentStoreCoordinator, hubPath: String, recoveryKey: AccountRecoveryKey,
-    deviceName: String
-  ) async throws -> SyncService {
-    try await start(store, of: coordinator, hubPath: hubPath, deviceName: deviceName) { _ in recoveryKey }
-  }
-
-  /// Creates an account with a new recovery key. If it is interrupted, it can be repeated: the key is the same.
-  ///
-  /// - Parameter keep: Keeps the recovery key, before the store contains the account.
-  package static func start(
-    _ store: PersistentStore, of coordinator: PersistentStoreCoordinator, hubPath: String, deviceName: String,
-    keeping keep: @Sendable (AccountRecoveryKey) throws -> Void
-  ) async throws -> SyncService {
-    try await start(store, of: coordinator, hubPath: hubPath, deviceName: deviceName) { replica in
-      let key = try replica.newAccountKey()
-      try keep(key)
-      return key
-    }
-  }
-
-  private static func start(
-    _ store: PersistentStore, of coordinator: PersistentStoreCoordinator, hubPath: String, deviceName: String,
-    recoveryKey: @Sendable (StoreReplica) throws -> AccountRecoveryKey
-  ) async throws -> SyncService {
-    // Nothing is created for a store that is refused.
-    try await onQueue { try StoreReplica(store, of: coordinator).checkCanBegin() }
-    let hub = try await EmbeddedHub.create(at: hubPath, hashing: ZoneHashing.shared)
-    return try await onQueue {
-      let replica = try StoreReplica(store, of: coordinator)
-      let lease = try takeLease(of: store)
-      let recoveryKey = try recoveryKey(replica)
-      try AccountSetup.createAccount(recoveryKey, for: replica, hubPath: hubPath, deviceName: deviceName)
-      return try SyncService(coordinator, store, hub, replica, lease)
-    }
-  }
-
   /// Makes a store a replica of the zone of an existing account.
   package static func join(
     _ store: PersistentStore, of coordinator: PersistentStoreCoordinator, hubPath: String, recoveryKey: AccountRecoveryKey,
@@ -69,6 +31,7 @@ package final class SyncService: Sendable {
     let hub = EmbeddedHub(path: hubPath, hashing: ZoneHashing.shared)
     return try await onQueue {
       let replica = try StoreReplica(store, of: coordinator)
+      try replica.checkCanBegin()
       let lease = try takeLease(of: store)
       try await AccountSetup.join(recoveryKey, for: replica, hub: hub, hubPath: hubPath, deviceName: deviceName)
       return try SyncService(coordinator, store, hub, replica, lease)
@@ -108,6 +71,7 @@ package final class SyncService: Sendable {
 
   static func takeLease(of store: PersistentStore) throws -> SyncLease {
     let path = store.url?.path ?? ""
+    if store.isReadOnly { throw SyncError(.readOnlyStore, path: path) }
     guard let lease = try SyncLease.take(for: path) else { throw SyncError(.busy, path: path) }
     return lease
   }
@@ -119,7 +83,7 @@ package final class SyncService: Sendable {
 
   // MARK: Rounds
 
-  /// Runs one round: pulls and pushes until there is nothing to do.
+  /// Runs one round: pulls everything, and sends what was saved before. Later saves may be sent too.
   ///
   /// - Parameters:
   ///   - pulls: Whether to pull; false only sends what was saved.

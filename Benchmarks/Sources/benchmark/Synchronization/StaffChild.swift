@@ -49,8 +49,8 @@ struct StaffChild {
       switch work {
       case .fill: break
       case .send:
-        let key = try await container.createAccount()
-        try key.write(toFile: recoveryKeyPath, atomically: true, encoding: .utf8)
+        let path = recoveryKeyPath
+        try await container.createAccount { try $0.write(toFile: path, atomically: true, encoding: .utf8) }
         try await container.synchronize()
       case .join:
         try await container.joinAccount(recoveryKey: String(contentsOfFile: recoveryKeyPath, encoding: .utf8))

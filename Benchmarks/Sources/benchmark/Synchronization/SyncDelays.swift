@@ -3,6 +3,7 @@ import CipherData
 import CipherDataSync
 import Foundation
 import StaffClasses
+import Synchronization
 
 /// W34: the wall time from a save on one device to the merged context of another one. Each device is a process.
 @MainActor
@@ -25,11 +26,12 @@ struct SyncDelays {
     defer { for path in [path, other, hub] { StaffStores.remove(path) } }
     let first = try await StaffStores.open(path, hub: hub)
     try StaffStores.fill(first, count: objects)
-    let key = try await first.createAccount()
+    let key = Mutex("")
+    try await first.createAccount { recoveryKey in key.withLock { $0 = recoveryKey } }
     try await first.synchronize()
     try first.close()
     let container = try await StaffStores.open(other, hub: hub)
-    try await container.joinAccount(recoveryKey: key)
+    try await container.joinAccount(recoveryKey: key.withLock { $0 })
     try await container.synchronize()
 
     let context = container.viewContext

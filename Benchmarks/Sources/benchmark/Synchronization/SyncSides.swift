@@ -60,7 +60,7 @@ struct SyncSides {
       if isSynchronized {
         let synced = try await StaffStores.open(path, hub: hub)
         try StaffStores.fill(synced, count: objects)
-        _ = try await synced.createAccount()
+        try await synced.createAccount { _ in }
         try await synced.synchronize()
         container = synced
         return synced
