@@ -72,7 +72,7 @@ final class SyncCommandTests: XCTestCase {
       fields.map(\.key),
       [
         "store", "account", "zone", "device", "hub", "cursor", "pendingSaves", "pendingChanges", "sendingBytes", "addedObjects",
-        "unsentObjects", "unreadableRecords", "lastSuccess", "lastError", "lastErrorDate", "verified", "verificationDate",
+        "unsentObjects", "unreadableRecords", "lastSuccess", "lastError", "lastErrorDate", "verified", "verificationDate", "events",
       ])
     let other = try fixture.status("B.store")
     for key in ["account", "zone", "hub", "cursor"] { XCTAssertEqual(status[key], other[key], key) }
@@ -82,6 +82,42 @@ final class SyncCommandTests: XCTestCase {
     for key in ["pendingSaves", "pendingChanges", "unsentObjects", "unreadableRecords"] { XCTAssertEqual(status[key], .integer(0), key) }
     for key in ["addedObjects", "lastError", "lastErrorDate"] { XCTAssertEqual(status[key], .null, key) }
     XCTAssertNotEqual(status["lastSuccess"], .null)
+  }
+
+  func testTheStatusListsTheLastEvents() async throws {
+    let fixture = try await SyncFixture.joined()
+    func events(_ arguments: String...) throws -> [JSONValue] {
+      let result = try fixture.sync(["status", "A.store", "--format", "json"] + arguments)
+      XCTAssertEqual(result.status, 0, result.error)
+      guard case .array(let events)? = try JSONParser.parse(result.output)["events"] else { return [] }
+      return events
+    }
+    let first = try events()
+    XCTAssertEqual(first.map { $0["kind"] }, [.string("setup"), .string("export")])
+    for event in first {
+      guard case .object(let fields) = event else { return XCTFail("\(event)") }
+      XCTAssertEqual(fields.map(\.key), ["kind", "begin", "duration", "count", "unreadableRecords", "error"])
+      XCTAssertEqual(event["count"], .integer(4))
+      XCTAssertEqual(event["unreadableRecords"], .integer(0))
+      XCTAssertEqual(event["error"], .null)
+      guard case .number(let duration)? = event["duration"] else { return XCTFail("\(event)") }
+      XCTAssertNotNil(Double(duration))
+      XCTAssertGreaterThanOrEqual(Double(duration) ?? -1, 0)
+    }
+    try fixture.moveHub(to: "away")
+    for _ in 0..<3 { XCTAssertEqual(try fixture.sync(["run", "A.store"]).status, 66) }
+    let failed = try events()
+    XCTAssertEqual(failed.count, 3, "Attempts with the same error are one event.")
+    XCTAssertTrue(failed.last?["error"]?.plainText.contains("there is no such file") ?? false, "\(failed)")
+    XCTAssertEqual(try events("--events", "1").count, 1)
+    XCTAssertEqual(try events("--events", "0").count, 0)
+    let lines = try fixture.succeed("status", "A.store").output.split(separator: "\n")
+    let position = try XCTUnwrap(lines.firstIndex(of: "Events:"))
+    XCTAssertEqual(lines.count, position + 4)
+    XCTAssertTrue(lines[position + 2].contains("Z  export  0.") && lines[position + 2].hasSuffix(" s  4 records"), "\(lines)")
+    XCTAssertTrue(lines[position + 3].contains("  0 records, error: The hub cannot be used"), "\(lines)")
+    XCTAssertFalse(try fixture.succeed("status", "A.store", "--events", "0").output.contains("Events:"))
+    XCTAssertEqual(try fixture.sync(["status", "A.store", "--events", "1001"]).status, 64)
   }
 
   func testAHubThatWasMovedIsFoundAtItsNewPath() async throws {

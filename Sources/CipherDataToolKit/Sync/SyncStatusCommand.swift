@@ -6,24 +6,36 @@ extension SyncCommand {
   /// `sync status`.
   struct Status: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Print what is synchronized, what is pending, and the last error.",
-      discussion: "The state is read from the store: it does not need the hub, and another process may be synchronizing.")
+      abstract: "Print what is synchronized, what is pending, the last error, and the last events.",
+      discussion: """
+        The state is read from the store: it does not need the hub, and another process may be synchronizing. An event is work that has \
+        ended: setup (objects from before were added), import or export, with its duration, the number of records, and its error. A store \
+        keeps 1,000 events; of attempts with the same error, only the last one.
+        """)
 
     @OptionGroup var store: StoreOptions
+    @Option(help: ArgumentHelp("The number of events to print, from 0 to 1000.", valueName: "count")) var events = 10
     @Option(help: "The output format.") var format = InfoCommand.Format.text
+
+    func validate() throws {
+      if !(0...StoreReplica.maximumEventCount).contains(events) { throw ValidationError("--events takes a number from 0 to 1000.") }
+    }
 
     func run() async throws {
       let synced = try await SyncedContainer(try await store.unlock(), isReadOnly: true)
-      let status = try await synced.run { try synced.status() }
+      let count = events
+      let (status, last) = try await synced.run { (try synced.status(), try synced.events(maximumCount: count)) }
       let sink = OutputSink()
       switch format {
-      case .json: try sink.line(Self.json(status, path: store.store).serialized())
-      case .text: try Self.write(status, path: store.store, to: sink)
+      case .json: try sink.line(Self.json(status, last, path: store.store).serialized())
+      case .text:
+        try Self.write(status, path: store.store, to: sink)
+        try Self.write(last, to: sink)
       }
       try sink.flush()
     }
 
-    static func json(_ status: SyncStatus, path: String) -> JSONValue {
+    private static func json(_ status: SyncStatus, _ events: [SyncEvent], path: String) -> JSONValue {
       func time(_ date: Date?) -> JSONValue { date.map { .string(SyncText.time($0)) } ?? .null }
       let report = status.report
       return .object([
@@ -34,8 +46,34 @@ extension SyncCommand {
         ("unsentObjects", .integer(status.unsentCount)), ("unreadableRecords", .integer(status.unreadableCount)),
         ("lastSuccess", time(report.lastSuccess)), ("lastError", report.lastError.map { .string($0) } ?? .null),
         ("lastErrorDate", time(report.lastErrorDate)), ("verified", report.isVerified.map { .bool($0) } ?? .null),
-        ("verificationDate", time(report.verificationDate)),
+        ("verificationDate", time(report.verificationDate)), ("events", .array(events.map(json))),
       ])
+    }
+
+    private static func json(_ event: SyncEvent) -> JSONValue {
+      .object([
+        ("kind", .string(event.kind.rawValue)), ("begin", .string(SyncText.time(event.start))), ("duration", .number(seconds(event))),
+        ("count", .integer(event.count)), ("unreadableRecords", .integer(event.unreadable.count)),
+        ("error", event.error.map { .string("\($0)") } ?? .null),
+      ])
+    }
+
+    private static func write(_ events: [SyncEvent], to sink: OutputSink) throws {
+      if !events.isEmpty { try sink.line("Events:") }
+      for event in events {
+        let kind = event.kind.rawValue.padding(toLength: 6, withPad: " ", startingAt: 0)
+        var line = "  \(SyncText.time(event.start))  \(kind)  \(seconds(event)) s  \(SyncText.count(event.count, "record"))"
+        if !event.unreadable.isEmpty { line += ", \(event.unreadable.count) unreadable" }
+        if let error = event.error { line += ", error: \(error)" }
+        try sink.line(TableWriter.printable(line))
+      }
+    }
+
+    /// The duration of an event, in seconds.
+    private static func seconds(_ event: SyncEvent) -> String {
+      // A clock may have been set back meanwhile.
+      let milliseconds = max(0, Int(((event.end ?? event.start).timeIntervalSince(event.start) * 1_000).rounded()))
+      return "\(milliseconds / 1_000).\(String(milliseconds % 1_000 + 1_000).dropFirst())"
     }
 
     private static func write(_ status: SyncStatus, path: String, to sink: OutputSink) throws {
