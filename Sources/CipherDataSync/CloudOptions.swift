@@ -42,7 +42,8 @@ extension PersistentStoreDescription {
   ///
   /// - Throws: ``SyncError`` if stores of this description cannot be synchronized.
   func preparedForSynchronization() throws -> PersistentStoreDescription {
-    guard cloudOptions != nil else { return self }
+    guard let cloudOptions else { return self }
+    if !cloudOptions.hubURL.isFileURL { throw SyncError(.unsupportedHub(cloudOptions.hubURL), path: url?.path) }
     if type != .sqlcipher { throw SyncError(.unsupportedStore(type: type.rawValue), path: url?.path) }
     var description = self
     if !description.sideTableOwners.contains(where: { $0 === SyncTables.shared }) { description.sideTableOwners.append(SyncTables.shared) }
@@ -53,4 +54,10 @@ extension PersistentStoreDescription {
 
 extension StoreSettingKey<CloudOptions> {
   fileprivate static var cloudOptions: Self { Self("cloudOptions") }
+}
+
+extension SyncError.Reason {
+  fileprivate static func unsupportedHub(_ url: URL) -> Self {
+    Self(.hubUnreadable, "The hub \(url.absoluteString) is not a file. Other hubs cannot be used yet: set a file URL.")
+  }
 }

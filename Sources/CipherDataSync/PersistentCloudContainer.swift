@@ -45,7 +45,7 @@ public final class PersistentCloudContainer: PersistentContainer, @unchecked Sen
   /// Errors of synchronization do not prevent the use of the stores, so they are reported as events: for example, if the hub was moved and
   /// cannot be reached.
   /// - Throws: ``StoreError`` of the first store that cannot be opened; ``SyncError`` with `unsupportedStore`, before any store is opened,
-  ///   if a description with cloud options is not that of a SQLCipher store.
+  ///   if a description with cloud options is not that of a SQLCipher store, with `hubUnreadable` if its hub is not a file.
   public override func loadPersistentStores(isolation: isolated (any Actor)? = #isolation) async throws {
     persistentStoreDescriptions = try persistentStoreDescriptions.map { try $0.preparedForSynchronization() }
     try await super.loadPersistentStores(isolation: isolation)

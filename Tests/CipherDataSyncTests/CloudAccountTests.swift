@@ -113,6 +113,16 @@ final class CloudAccountTests: CloudTestCase {
     try one.close()
   }
 
+  func testAHubThatIsNotAFileIsRefused() async throws {
+    var description = try description("one")
+    description.cloudOptions = CloudOptions(hubURL: try XCTUnwrap(URL(string: "https://hub.example/notes")))
+    let one = try PersistentCloudContainer(
+      name: "Notes", managedObjectModel: Self.model, persistentStoreDescriptions: [description])
+    await Self.assertThrows(.hubUnreadable, "https://hub.example/notes is not a file") { try await one.loadPersistentStores() }
+    XCTAssertTrue(one.persistentStoreCoordinator.persistentStores.isEmpty)
+    try one.close()
+  }
+
   func testAStoreThatIsOpenedReadOnlyShowsItsState() async throws {
     let one = try await container("one")
     let key = try await one.createAccount()

@@ -16,7 +16,8 @@ struct DeviceRegistration {
   ///
   /// - Parameter asksHub: Whether to ask the hub even if it had the certificate before: it can have been restored from an older state.
   func register(asksHub: Bool, isolation: isolated (any Actor)? = #isolation) async throws {
-    var (state, zone) = try replica.transaction { (try replica.accountState(), try replica.knownState()) }
+    let (known, zone) = try replica.transaction { (try replica.accountState(), try replica.knownState()) }
+    var state = known
     let device = zone.zone.device
     if state.certifiedDevice == device, !asksHub { return }
     for attempt in 1... {
@@ -31,7 +32,7 @@ struct DeviceRegistration {
     state.certifiedDevice = device
     state.hubIdentifier = try await hub.identity().identifier
     state.isNewAccount = nil
-    try replica.transaction { try replica.setAccountState(state) }
+    if state != known { try replica.transaction { try replica.setAccountState(state) } }
   }
 
   /// Returns whether a hub that lacks the account is the account's hub, in an earlier state, or a new one in its place. A hub with other

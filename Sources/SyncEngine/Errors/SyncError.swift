@@ -73,7 +73,7 @@ public struct SyncError: Error, Sendable, CustomStringConvertible {
     let message: String
     var obstacles: [String] = []
 
-    init(_ code: Code, _ message: String) { (self.code, self.message) = (code, message) }
+    package init(_ code: Code, _ message: String) { (self.code, self.message) = (code, message) }
   }
 }
 

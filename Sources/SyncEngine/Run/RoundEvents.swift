@@ -12,10 +12,11 @@ struct RoundEvents {
 
   /// Begins an event, unless one of the kind is running.
   ///
+  /// - Parameter start: When the work began; nil if it begins now.
   /// - Returns: The new event, to be reported.
-  mutating func begin(_ kind: SyncEvent.Kind) -> SyncEvent? {
+  mutating func begin(_ kind: SyncEvent.Kind, start: Date? = nil) -> SyncEvent? {
     if running.contains(where: { $0.kind == kind }) { return nil }
-    let event = SyncEvent(kind)
+    let event = SyncEvent(kind, start: start ?? Date())
     running.append(event)
     reports[kind] = event.start
     return event

@@ -145,8 +145,10 @@ package actor SyncRunner {
   package func withReplica<Result>(_ body: (StoreReplica) throws -> sending Result) rethrows -> sending Result { try body(replica) }
 
   private func addBaseline(_ round: inout Round, _ progress: (@Sendable (Round) -> Void)?) async throws {
+    let start = Date()
     while let count = try replica.addBaseline(maximumCount: Self.baselineBatch) {
-      if count > 0 { begin(.setup) }
+      // Only then it is known that there is something to add.
+      if count > 0 { begin(.setup, start: start) }
       round.added += count
       report(round, progress)
       try Task.checkCancellation()
@@ -293,7 +295,7 @@ extension SyncRunner {
     try store(ended)
   }
 
-  private func begin(_ kind: SyncEvent.Kind) { if let event = events.begin(kind) { send(event) } }
+  private func begin(_ kind: SyncEvent.Kind, start: Date? = nil) { if let event = events.begin(kind, start: start) { send(event) } }
 
   private func report(_ round: Round, _ progress: (@Sendable (Round) -> Void)?) {
     for event in events.update(round) { send(event) }
