@@ -197,8 +197,8 @@ public final class PersistentCloudContainer: PersistentContainer, @unchecked Sen
   ///
   /// Later saves are not waited for. While the hub cannot be used, it tries again. Changes of records that cannot be read are not waited
   /// for, because they are sent only after the records can be read.
-  /// - Throws: `CancellationError` if the task is canceled; ``SyncError`` with `notSynchronized` if a store does not belong to an account;
-  ///   errors of the store.
+  /// - Throws: `CancellationError` if the task is canceled; ``SyncError`` with `notSynchronized` if a store does not belong to an account,
+  ///   with `accountNotFound` if another hub is at the path; errors of the store.
   public func waitUntilSynced() async throws {
     var last: [(store: CloudStore, number: Int64)] = []
     for store in try stores() { last.append((store, try await store.lastTransaction())) }

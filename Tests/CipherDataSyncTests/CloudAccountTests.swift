@@ -160,6 +160,29 @@ final class CloudAccountTests: CloudTestCase {
 
   // MARK: The hub
 
+  func testAnotherHubAtThePathIsNamed() async throws {
+    let (one, third) = (try await container("one"), try await container("third", hub: "other hub"))
+    for container in [one, third] {
+      _ = try await container.createAccount()
+      try await container.waitUntilSynced()
+      try container.close()
+    }
+    try moveHub(to: "away")
+    try moveHub(from: "other hub", to: "hub.store")
+    let again = try await container("one")
+    try await insertNotes(1, in: again)
+    await Self.assertThrows(.accountNotFound, "another hub is at its path") { try await again.synchronize() }
+    await Self.assertThrows(.accountNotFound, "another hub is at its path") { try await again.waitUntilSynced() }
+    let status = try await again.status()
+    XCTAssertEqual(status.pendingSaves, 1)
+    try moveHub(to: "other hub")
+    try moveHub(from: "away", to: "hub.store")
+    try await again.waitUntilSynced()
+    let isEqual = try await again.verifyState()
+    XCTAssertTrue(isEqual)
+    try again.close()
+  }
+
   func testALostHubIsCreatedAgainOnRequestOnly() async throws {
     let (one, other) = (try await container("one"), try await container("other"))
     let key = try await one.createAccount()
