@@ -1,5 +1,11 @@
 import CipherDataToolKit
 import Foundation
+import ObjectContext
+import ObjectStore
+import SQLCipherStore
+import StoreKeys
+import SyncCrypto
+import SyncEngine
 import XCTest
 
 /// `cipherdata sync join` without a recovery key and `cipherdata sync approve`, as processes of two devices.
@@ -207,6 +213,33 @@ final class SyncJoinTests: XCTestCase {
     try joining.answer("y")
     XCTAssertEqual(joining.status(), 0, joining.error)
     try fixture.assertEqualContents(count: 4)
+  }
+
+  func testAJoinThatWasKilledAfterItsApprovalContinuesWithoutAnotherOne() async throws {
+    let fixture = try await started()
+    let text = try String(contentsOfFile: fixture.tool.path("recovery"), encoding: .utf8)
+    let key = try AccountRecoveryKey(parsing: String(try XCTUnwrap(text.split(separator: "\n").first)))
+    // What a process leaves that ends between the approval and its first round.
+    var description = PersistentStoreDescription(
+      url: URL(fileURLWithPath: fixture.tool.path("B.store")), key: .passphrase(ToolFixture.passphrase, .cheapForTests()))
+    description.sideTableOwners = [SyncTables.shared]
+    let container = try PersistentContainer(
+      name: "B", managedObjectModel: SyncFixture.model, persistentStoreDescriptions: [description])
+    try await container.loadPersistentStores()
+    let coordinator = container.persistentStoreCoordinator
+    let service = try await SyncService.join(
+      try XCTUnwrap(coordinator.persistentStores.first), of: coordinator, hubPath: fixture.tool.path("hub.store"), recoveryKey: key,
+      deviceName: "tablet")
+    service.end()
+    try container.close()
+
+    try fixture.fail(73, ["already synchronized"], "join", "B.store", "--hub", "other.hub")
+    let joined = try fixture.succeed("join", "B.store", "--hub", "hub.store")
+    XCTAssertTrue(joined.error.contains("B.store has joined the account on hub.store: 4 changes received"), joined.error)
+    try fixture.assertEqualContents(count: 4)
+    // Afterwards, it would be another account.
+    try fixture.fail(73, ["already synchronized"], "join", "B.store", "--hub", "hub.store")
+    try fixture.fail(73, ["already synchronized"], "join", "A.store", "--hub", "hub.store")
   }
 
   func testCtrlCAndTimeoutsRemoveTheRequest() async throws {
