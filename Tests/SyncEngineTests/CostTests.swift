@@ -61,6 +61,22 @@ final class CostTests: XCTestCase {
     XCTAssertLessThan(texts.count, 7 * count)
   }
 
+  /// A program that waits for a save asks several times in a second whether it was sent.
+  func testWhetherALargeSaveWasSentIsKnownFromItsFirstChanges() throws {
+    let store = try SyncedStore(Scenario(deviceCount: 0), 1)
+    try store.synchronize()
+    var counts: [Int] = []
+    for count in [1, 6_000] {
+      try store.context.execute(BatchInsertRequest(entityName: "Folder", objects: (0..<count).map { ["title": "\($0)"] }))
+      let number = try store.replica.lastTransaction()
+      counts.append(try statements(store) { XCTAssertFalse(try store.replica.isSent(through: number)) }.count)
+      try store.synchronize()
+      XCTAssertTrue(try store.replica.isSent(through: number))
+    }
+    XCTAssertGreaterThan(counts[1], 0)
+    XCTAssertLessThanOrEqual(counts[1], counts[0])
+  }
+
   /// A team has many members, and a leader, who is one of them.
   private static let teams: CompiledModel = {
     let model = ManagedObjectModel {

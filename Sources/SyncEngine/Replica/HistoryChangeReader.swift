@@ -43,13 +43,9 @@ struct HistoryChangeReader {
   func read(
     after number: Int64, _ former: FormerRecords, _ body: (Change) throws -> Void, end: (_ number: Int64, _ wall: Int64) throws -> Void
   ) throws -> Bool {
-    guard try history.historySettings()?.level == .values, let ids = try history.historyIDs() else {
+    guard try history.historySettings()?.level == .values, var reader = try historyReader(after: number) else {
       throw SyncError(.historyMissing, path: store.url?.path)
     }
-    var query = HistoryQuery()
-    query.after = number
-    query.kinds = Self.kinds
-    var reader = HistoryReader(history, identifier: store.identifier, space: store.space, ids: ids, query)
     var isWhole = false
     while let fragment = try reader.next() {
       let transaction = fragment.transaction
@@ -60,39 +56,46 @@ struct HistoryChangeReader {
     return isWhole
   }
 
-  /// Returns the number of transactions that changed objects, and of the changed objects of each.
-  ///
-  /// - Parameters:
-  ///   - number: The transaction after which the first one is counted.
-  ///   - last: The last transaction that is counted, or nil for all.
-  func count(after number: Int64, through last: Int64? = nil) throws -> (saves: Int, changes: Int) {
+  /// Returns the number of transactions after a number that changed objects, and of the changed objects of each.
+  func count(after number: Int64) throws -> (saves: Int, changes: Int) {
     var (saves, changes) = (0, 0)
-    try forEachTransaction(after: number) { number, objects in
-      if let last, number > last { return }
+    try forEachTransaction(after: number) { objects in
       if !objects.isEmpty { saves += 1 }
       changes += objects.count
     }
     return (saves, changes)
   }
 
+  /// Returns whether any of the transactions after a number, and up to another one, has changed an object. Reads the first changes only.
+  func hasChanges(after number: Int64, through last: Int64) throws -> Bool {
+    guard var reader = try historyReader(after: number, through: last) else { return false }
+    while let fragment = try reader.next() { if !fragment.changes.isEmpty { return true } }
+    return false
+  }
+
   /// Returns the objects that transactions after a number have changed.
   func changedObjects(after number: Int64) throws -> Set<ObjectReference> {
     var changed: Set<ObjectReference> = []
-    try forEachTransaction(after: number) { changed.formUnion($1) }
+    try forEachTransaction(after: number) { changed.formUnion($0) }
     return changed
   }
 
-  private func forEachTransaction(after number: Int64, _ body: (_ number: Int64, _ objects: Set<ObjectReference>) -> Void) throws {
-    guard let ids = try history.historyIDs() else { return }
+  /// Returns a reader of the transactions after a number; nil without a history.
+  private func historyReader(after number: Int64, through last: Int64? = nil) throws -> HistoryReader? {
+    guard let ids = try history.historyIDs() else { return nil }
     var query = HistoryQuery()
-    query.after = number
-    query.kinds = Self.kinds
-    var reader = HistoryReader(history, identifier: store.identifier, space: store.space, ids: ids, query)
+    (query.after, query.kinds) = (number, Self.kinds)
+    if let last { query.upTo = last }
+    return HistoryReader(history, identifier: store.identifier, space: store.space, ids: ids, query)
+  }
+
+  private func forEachTransaction(after number: Int64, _ body: (_ objects: Set<ObjectReference>) -> Void) throws {
+    guard var reader = try historyReader(after: number) else { return }
     var objects: Set<ObjectReference> = []
     while let fragment = try reader.next() {
       objects.formUnion(fragment.changes.lazy.map(\.changedObjectID.reference))
       guard fragment.isLast else { continue }
-      body(fragment.transaction.transactionNumber, objects)
+      body(objects)
       objects = []
     }
   }

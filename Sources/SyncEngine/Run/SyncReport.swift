@@ -81,7 +81,7 @@ extension StoreReplica {
   package func isSent(through number: Int64) throws -> Bool {
     let (consumed, hasUnsent) = try snapshot { (try knownState().consumedThrough, try hasUnsentRecords()) }
     if hasUnsent { return false }
-    return try consumed >= number || reader.count(after: consumed, through: number).saves == 0
+    return try consumed >= number || !reader.hasChanges(after: consumed, through: number)
   }
 
   /// Whether the hub has accepted the saves up to a transaction, and the objects that were there before. If the transaction is not a save of
