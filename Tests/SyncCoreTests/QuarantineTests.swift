@@ -87,6 +87,22 @@ final class QuarantineTests: XCTestCase {
     }
   }
 
+  func testASaveStaysAfterOneThatWaitsIfTheClockIsSetBack() throws {
+    let (scenario, unreadable, _) = try scenario()
+    let (a, b) = (scenario.devices[0], scenario.devices[1])
+    b.wall += 3_600_000
+    try b.set(Scenario.color, .integer(7), of: unreadable)
+    try b.synchronize(.save)
+    b.wall -= 3_600_000
+    try b.set(Scenario.color, .integer(8), of: unreadable)
+    try b.synchronize()
+    XCTAssertEqual(b.objects[unreadable]?.values[Scenario.color], .integer(8))
+    b.keys.isMissing = { _ in false }
+    try b.synchronize(.keysChanged)
+    try a.synchronize()
+    XCTAssertEqual(a.objects[unreadable]?.values[Scenario.color], .integer(8))
+  }
+
   func testAChangeOfTheRecordWaitsAndOthersAreSent() throws {
     let (scenario, unreadable, other) = try scenario()
     let (a, b) = (scenario.devices[0], scenario.devices[1])

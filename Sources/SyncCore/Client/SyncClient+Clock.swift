@@ -9,6 +9,7 @@ extension SyncClient {
   func restamp(in store: some SyncStore, _ environment: Environment) throws {
     var zone = try store.zone()
     zone.clock.reset()
+    try observeHeldStates(&zone.clock, in: store)
     try restampSaves(in: store, after: zone.settledThrough) { save in
       let time = zone.clock.stamp(at: environment.wall)
       if time < save.stamp.time { return Stamp(time, zone.device) }
@@ -17,6 +18,17 @@ extension SyncClient {
       return nil
     }
     try store.setZone(zone)
+  }
+
+  /// Lets a clock follow the times of held states. What saves wrote to records that cannot be opened is held, and keeps its stamps.
+  private func observeHeldStates(_ clock: inout DeviceClock, in store: some SyncStore) throws {
+    var last: RecordID?
+    while true {
+      let records = try store.unsentRecords(after: last, maximumCount: limits.recordsInBatch)
+      guard let final = records.last else { return }
+      for id in records { if let time = try store.entry(of: id)?.held?.latestStamp?.time { clock.observe(time) } }
+      last = final
+    }
   }
 
   /// Replaces the stamps of pending saves, and updates the objects that follow from them.
