@@ -142,6 +142,24 @@ final class ClockTests: XCTestCase {
     XCTAssertLessThan(scenario.record(folder)?.latestStamp?.time.milliseconds ?? .max, now + hour + 60_000)
   }
 
+  /// A copy does not know whether an earlier save is in the zone, with the time of a clock that was set back since.
+  func testASaveStaysAfterEarlierOnesThatAFormerIdentityHasSent() throws {
+    let (scenario, folder) = try scenario(isFile: true)
+    let (a, b) = (scenario.devices[0], scenario.devices[1])
+    try rename(folder, "first", on: a)
+    scenario.time = a.wall
+    guard case .push(let commit)? = try a.handle(.save).first else { return XCTFail("no commit") }
+    _ = try scenario.answer(.push(commit))
+    a.restart()
+    try rename(folder, "second", on: a)
+    (a.wall, scenario.time) = (now, now)
+    try a.synchronize(.copied)
+    try synchronize(scenario, [b, a], isFile: true)
+    try assertTitles(scenario, folder, "second")
+    XCTAssertNotEqual(a.zone.device, commit.device)
+    XCTAssertEqual(b.zone.base.sequence, a.zone.base.sequence)
+  }
+
   /// A device whose clock is wrong by years does not lock out the others from a hub that is a file.
   func testAClockOf2040DoesNotKeepOtherDevicesFromAFile() throws {
     let (scenario, folder) = try scenario(isFile: true)

@@ -14,7 +14,8 @@ extension SyncClient {
   /// Gives the device a new identity, because another state of its store may use the former one.
   ///
   /// The pending saves get its stamps: a copy may have stamped other saves with the same times. Saves that were sent under the former
-  /// identity are sent again; joining them twice changes nothing.
+  /// identity are sent again; joining them twice changes nothing. Nothing is sent before a pull has brought what the zone has of them:
+  /// their stamps must stay in order with those that it has.
   ///
   /// - Parameter isForked: Whether pending saves may have been made after the store was replaced.
   func changeIdentity(isForked: Bool, in store: some SyncStore, _ environment: Environment) throws {
@@ -22,6 +23,7 @@ extension SyncClient {
     zone.formerDevices = (zone.formerDevices ?? []) + [zone.device]
     zone.device = environment.newDevice
     zone.deviceSequence = 0
+    zone.isJoined = false
     try store.setOutbox(nil)  // The former identity has sent it.
     if isForked { zone.forkedThrough = .max }
     try store.setZone(zone)
