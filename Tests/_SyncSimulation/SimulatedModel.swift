@@ -29,7 +29,7 @@ struct SimulatedModel {
       var references: [Reference] = []
       for index in 0..<(number == 0 ? random.number(below: 2) : 1 + random.number(below: 2)) {
         // Only earlier entities are required, so that there can be a first object.
-        let isRequired = number > 0 && random.chance(0.7)
+        let isRequired = number > 0 && random.chance(hasManyClaims ? 0.5 : 0.7)
         let destination = random.number(below: isRequired ? number : number + 1)
         references.append(
           Reference(

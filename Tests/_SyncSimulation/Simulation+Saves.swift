@@ -9,7 +9,7 @@ extension Simulation {
     // Some saves are as large as a batch request.
     for _ in 0...(random.chance(0.02) ? 12 : random.number(below: 4)) {
       let choice = random.number(below: 100)
-      if choice < 40 {
+      if choice < (setup.hasManyClaims && editor.objects.count > 7 ? 20 : 40) {
         editor.insert(device.store.newID(), serial: newSerial(), &random)
       } else if choice < (setup.hasManyClaims ? 75 : 85) {
         editor.update(&random)
@@ -93,9 +93,10 @@ struct ObjectEditor {
   }
 
   mutating func update(_ random: inout SimulationRandom) {
-    guard let id = random.element(of: objects.keys.sorted()), let object = objects[id] else { return }
+    let claiming = hasManyClaims && random.chance(0.7) ? claimingObjects : [:]
+    guard let id = random.element(of: (claiming.isEmpty ? objects : claiming).keys.sorted()), let object = objects[id] else { return }
     let entity = model.entity(object.entity)
-    if random.chance(hasManyClaims ? 0.6 : 0.35), let reference = random.element(of: entity.references) {
+    if random.chance(claiming.isEmpty ? 0.35 : 0.9), let reference = random.element(of: entity.references) {
       if let destination = destination(reference, &random), reference.isRequired || random.chance(0.8) {
         release(reference, .reference(destination))
         objects[id]?.values[reference.property] = .reference(destination)
@@ -109,9 +110,14 @@ struct ObjectEditor {
 
   mutating func delete(_ random: inout SimulationRandom) {
     // Often objects that others wait for.
-    let exclusive = random.chance(0.4) ? objects.filter { model.entity($0.value.entity).references.contains(where: \.isExclusive) } : [:]
+    let exclusive = random.chance(0.4) ? claimingObjects : [:]
     guard let id = random.element(of: (exclusive.isEmpty ? objects : exclusive).keys.sorted()) else { return }
     delete(id)
+  }
+
+  /// The objects that can have a one-to-one relationship.
+  private var claimingObjects: [RecordID: SyncedObject] {
+    objects.filter { model.entity($0.value.entity).references.contains(where: \.isExclusive) }
   }
 
   private mutating func delete(_ id: RecordID) {

@@ -41,12 +41,12 @@ package final class Simulation {
     /// Whether devices lack keys for a time. Meanwhile, parts of saves are not visible.
     package var losesKeys: Bool
     /// Whether commits often get lost, and pulls do not: what was saved waits for a long time.
-    var losesCommits: Bool { seed % 5 == 0 }
+    var losesCommits: Bool { seed % 4 == 0 }
     /// Whether many saves of different devices have the same time.
-    var hasCoarseClocks: Bool { (seed >> 8) % 5 == 0 }
+    var hasCoarseClocks: Bool { (seed >> 8) % 4 == 0 }
     /// Whether devices have earlier versions of the model for a time.
     var hasEarlierModels: Bool { (seed >> 16) % 5 == 0 }
-    /// Whether devices often refer to the same objects by one-to-one relationships.
+    /// Whether there are few objects, which devices often refer to by the same one-to-one relationships.
     var hasManyClaims: Bool { (seed >> 24) % 3 == 0 }
     /// Whether the hub is a file that each device opens itself, so that its clock is that of the device.
     var hasClockOfDevices: Bool { (seed >> 32) % 6 == 0 }
@@ -235,11 +235,14 @@ package final class Simulation {
       case 3: try restart(device, &random)
       default: device.store.callsUntilKill = random.number(below: 60)
       }
+    case .setClock where setup.hasCoarseClocks:
+      // A new identity decides otherwise between saves of the same time.
+      if !device.isForked { try handleCopy(device, &random) }
     case .setClock: device.clockError = Int64(random.number(below: 2 * Int(Self.largestClockError))) - Self.largestClockError
     case .restoreHub:
       // Often the last one: it has what some devices have, so that they do not notice the restoration. Often only one commit is lost.
       let recent = random.chance(0.5) ? hubCopies.last : random.element(of: hubCopies)
-      guard let copy = random.chance(0.4) ? stateBeforeLastCommit : recent else { break }
+      guard let copy = random.chance(0.3) ? stateBeforeLastCommit : recent else { break }
       let incarnation = storage.state.incarnation
       // Answers from before the restoration arrive late.
       for index in network.indices { if case .pushAnswer = network[index].message { network[index].isSlow = true } }
@@ -334,7 +337,7 @@ package final class Simulation {
     // A device that does not notice stamps its saves by its wall clock, which is later than anything that it has stamped, unless the clock
     // was set back. It does not notice the commits of an identity that it has taken since.
     let isNoticed =
-      random.chance(0.6) || lastTime.milliseconds >= copy.zone.clock.hubTime(at: wall(of: device))
+      random.chance(0.4) || lastTime.milliseconds >= copy.zone.clock.hubTime(at: wall(of: device))
       || copy.zone.device != device.store.state.zone.device
     // One fault at a time: the copy may contain what was saved after a restoration that the device has not noticed yet.
     if isNoticed, copy.zone.device == device.forkedIdentity { return }
@@ -347,7 +350,11 @@ package final class Simulation {
       // The former process has ended: its requests have arrived or are lost, and their answers do not reach the new one.
       network.removeAll { $0.message.device == device.number }
     }
-    if !isNoticed { return try handle(.remoteChange, on: device, &random) }
+    if !isNoticed {
+      // Often something is saved before anything is pulled.
+      if random.chance(0.5) { try survivingKill(device) { try save(on: device, &random) } }
+      return try handle(.remoteChange, on: device, &random)
+    }
     try handleCopy(device, &random)
     // If the process was killed, the next one notices it again.
     if device.store.state.zone.device == copy.zone.device { try handle(.copied, on: device, &random) }

@@ -82,6 +82,8 @@ final class SimulationChecks {
   private var revision = 0
   /// The revisions of each device's content and of the saves at the last check.
   private var checkedRevisions: [Int: (content: Int, saves: Int)] = [:]
+  /// The number of the commit that wrote each record that a device has pulled.
+  private var sequences: [Int: [RecordID: Int64]] = [:]
 
   func addBaseline(_ id: RecordID, _ object: SyncedObject) { baseline[id] = object }
 
@@ -145,6 +147,7 @@ final class SimulationChecks {
   /// Records that saves were lost with a device's store, unless the hub has them.
   func noteLostSaves(of device: SimulatedDevice, restoredTo copy: SimulatedStore.State, _ isOnHub: (RecordID) -> Bool) {
     revision += 1
+    sequences[device.number] = nil
     let lost = (byDevice[device.number] ?? [:]).filter { $0.key > copy.lastNumber }
     let revived = lost.values.flatMap(\.changes).filter { $0.values == nil && !isOnHub($0.id) }.map(\.id)
     for (number, save) in lost {
@@ -213,6 +216,15 @@ final class SimulationChecks {
         }
       }
     }
+    // What is known of the hub's state does not become older.
+    let sequences = state.entries.compactMapValues(\.base?.sequence)
+    for (id, former) in self.sequences[device.number] ?? [:] {
+      if let sequence = sequences[id], sequence < former {
+        throw SimulationFailure(
+          invariant: "states do not become older", detail: "device \(device.number): \(id.low), \(sequence) < \(former)")
+      }
+    }
+    self.sequences[device.number] = sequences
     // Deletions are final.
     for (id, entry) in state.entries where entry.base?.record.isDeleted ?? false && state.objects[id] != nil {
       throw SimulationFailure(invariant: "deletions are final", detail: "device \(device.number): \(id.low)")
@@ -302,6 +314,7 @@ final class SimulationChecks {
         }
       }
     }
+    try checkOrder(view)
     for id in baseline.keys where first.objects[id] == nil && !view.lacksDestination(id) && !mayBeDeleted(baselineSerials[id]) {
       throw SimulationFailure(invariant: "only deletions delete", detail: "baseline \(id.low)")
     }
@@ -316,6 +329,31 @@ final class SimulationChecks {
       guard let stored = simulation.storage.state.records[simulation.hashing.name(of: id)], !stored.isDeleted,
         let record = try? simulation.hashing.open(stored).record, record == view.state(of: id)
       else { throw SimulationFailure(invariant: "the hub has everything", detail: "\(id.low) \(object)") }
+    }
+  }
+}
+
+extension SimulationChecks {
+  /// Checks that no value of a save remains that a later save of the same device has replaced.
+  private func checkOrder(_ view: StateView) throws {
+    for (device, saves) in byDevice {
+      var last: [RecordID: [PropertyID: Save]] = [:]
+      for save in saves.values.sorted(by: { $0.number < $1.number }) where !save.isLost {
+        for change in save.changes { for property in (change.values ?? [:]).keys { last[change.id, default: [:]][property] = save } }
+      }
+      for (id, fields) in last {
+        for (property, save) in fields {
+          guard let field = view.state(of: id)?[property], !save.has(written: field, of: id) else { continue }
+          let writers = byStamp[field.stamp] ?? []
+          // What a former identity has sent may arrive after the saves got the stamps of another one.
+          let former = writers.first { saves[$0.number] === $0 && $0.number < save.number && $0.has(written: field, of: id) }
+          if let former, Set((former.stamps + save.stamps).map(\.device)).count == 1 {
+            throw SimulationFailure(
+              invariant: "later saves win over earlier ones",
+              detail: "device \(device): save \(former.number) \(former.stamps) over \(save.number) \(save.stamps), \(id.low)")
+          }
+        }
+      }
     }
   }
 }
