@@ -93,7 +93,7 @@ struct ObjectEditor {
   }
 
   mutating func update(_ random: inout SimulationRandom) {
-    let claiming = hasManyClaims && random.chance(0.7) ? claimingObjects : [:]
+    let claiming = hasManyClaims && random.chance(0.5) ? claimingObjects : [:]
     guard let id = random.element(of: (claiming.isEmpty ? objects : claiming).keys.sorted()), let object = objects[id] else { return }
     let entity = model.entity(object.entity)
     if random.chance(claiming.isEmpty ? 0.35 : 0.9), let reference = random.element(of: entity.references) {

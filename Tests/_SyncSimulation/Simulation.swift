@@ -41,7 +41,7 @@ package final class Simulation {
     /// Whether devices lack keys for a time. Meanwhile, parts of saves are not visible.
     package var losesKeys: Bool
     /// Whether commits often get lost, and pulls do not: what was saved waits for a long time.
-    var losesCommits: Bool { seed % 4 == 0 }
+    var losesCommits: Bool { seed % 5 == 0 }
     /// Whether many saves of different devices have the same time.
     var hasCoarseClocks: Bool { (seed >> 8) % 4 == 0 }
     /// Whether devices have earlier versions of the model for a time.
@@ -242,7 +242,7 @@ package final class Simulation {
     case .restoreHub:
       // Often the last one: it has what some devices have, so that they do not notice the restoration. Often only one commit is lost.
       let recent = random.chance(0.5) ? hubCopies.last : random.element(of: hubCopies)
-      guard let copy = random.chance(0.3) ? stateBeforeLastCommit : recent else { break }
+      guard let copy = random.chance(0.25) ? stateBeforeLastCommit : recent else { break }
       let incarnation = storage.state.incarnation
       // Answers from before the restoration arrive late.
       for index in network.indices { if case .pushAnswer = network[index].message { network[index].isSlow = true } }

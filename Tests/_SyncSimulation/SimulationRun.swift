@@ -21,7 +21,7 @@ package enum SimulationRun {
         case ..<900: .remoteChange
         case ..<940: setup.losesKeys && random.chance(0.6) ? .setKeys : .kill
         case ..<960: .setClock
-        case ..<992: restoresHub ? .restoreHub : .restoreDevice
+        case ..<985: restoresHub ? .restoreHub : .restoreDevice
         default: restoresHub ? .deliver : .restoreDevice
         }
       events.append(SimulationEvent(kind, random.number(below: setup.deviceCount), random.next()))
