@@ -380,6 +380,37 @@ final class SyncScenarioTests: XCTestCase {
     assertEqualObjects(scenario)
   }
 
+  func testALateAnswerOfALostCommitIsComparedWithThePagesBeforeIt() throws {
+    let scenario = Scenario()
+    let (a, b) = (scenario.devices[0], scenario.devices[1])
+    b.limits.recordsInPage = 1
+    b.restart()
+    let folder = try a.insertFolder("Home")
+    for device in [a, b] { try device.synchronize() }
+    let copy = scenario.backUpHub()
+    let note = try b.insertNote("lost", in: folder)
+    guard case .push(let commit)? = try b.handle(.save).first else { return XCTFail("no commit") }
+    let answer = try scenario.answer(.push(commit))
+    // The hub is restored, and gets another commit with the same number.
+    scenario.restoreHub(copy, incarnation: nil)
+    try a.insertNote("other", in: folder)
+    try a.synchronize()
+    // The answer arrives after the page with that commit, when the last page has been requested.
+    var actions = try b.handle(.remoteChange)
+    XCTAssertEqual(actions.count, 1)
+    actions = try actions.flatMap { try b.handle(scenario.answer($0)) }
+    XCTAssertEqual(b.zone.staging?.point.sequence, 2)
+    actions += try b.handle(answer)
+    while let action = actions.first {
+      actions.removeFirst()
+      actions += try b.handle(scenario.answer(action))
+    }
+    for device in [a, b] { try device.synchronize() }
+    XCTAssertNotNil(a.objects[note])
+    XCTAssertTrue(try b.isIdle())
+    assertEqualObjects(scenario)
+  }
+
   func testObjectsFromBeforeSynchronizationAreSentInBoundedCommits() throws {
     let scenario = Scenario()
     let (a, b) = (scenario.devices[0], scenario.devices[1])

@@ -173,8 +173,9 @@ extension SyncClient {
     try correctClock(hubTime, in: store, environment)
     guard let frozen = try store.outbox() else { return true }
     var zone = try store.zone()
-    // A pull up to the commit would have listed it, and the outbox would be empty.
-    if point.sequence <= zone.base.sequence { return false }
+    // A pull up to the commit would have listed it, and the outbox would be empty, or will be when the pull is complete.
+    let listed = zone.staging?.point ?? zone.base
+    if point.sequence <= listed.sequence { return false }
     if frozen.commit.part.number > 0 { return false }
     zone.settledThrough = frozen.through
     try store.setOutbox(nil)
