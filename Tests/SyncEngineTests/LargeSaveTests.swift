@@ -24,6 +24,18 @@ final class LargeSaveTests: XCTestCase {
     return stores
   }
 
+  /// The number of pending changes that are kept in memory.
+  private let limit = 200
+
+  /// Asserts how many changes of a store are in memory while all of a batch request are pending.
+  private func assertBounded(_ store: SyncedStore) throws {
+    let (all, inMemory) = try store.replica.transaction {
+      (try store.replica.pending().changeCount, try store.replica.pending().changeCountInMemory)
+    }
+    XCTAssertEqual(all, count)
+    XCTAssertLessThanOrEqual(inMemory, limit)
+  }
+
   /// Sends everything of a store.
   ///
   /// - Parameter beforeEach: Called before the hub receives each part.
@@ -36,6 +48,7 @@ final class LargeSaveTests: XCTestCase {
       if case .push(let commit) = action {
         XCTAssertLessThanOrEqual(commit.records.count, partSize)
         parts.append(commit.part)
+        try assertBounded(store)
         try beforeEach(commit.part)
       }
       actions += try store.handle(store.answer(action))
@@ -48,6 +61,10 @@ final class LargeSaveTests: XCTestCase {
   }
 
   func testCase17ABatchRequestIsExportedInPartsInBoundedMemoryAndIsVisibleAtOnce() throws {
+    try PendingSaves.$limit.withValue(limit) { try exportABatchRequest() }
+  }
+
+  private func exportABatchRequest() throws {
     let (one, other) = try stores()
     try one.context.execute(BatchInsertRequest(entityName: "Folder", objects: (0..<count).map { ["title": "\($0)"] }))
     var parts = try send(one)

@@ -1,6 +1,8 @@
 import XCTest
 import _TestSupport
 
+@testable import SyncEngine
+
 /// Random saves and random synchronization, by seed.
 final class RandomMirrorTests: XCTestCase {
   /// Runs seeds, and reports the first one that violates an invariant.
@@ -20,4 +22,8 @@ final class RandomMirrorTests: XCTestCase {
   func testStoresWithFewSavesAreEqual() { run(0..<RandomSteps.count(60), stepCount: 15) }
 
   func testStoresWithManySavesAreEqual() { run(1_000..<1_000 + RandomSteps.count(16), stepCount: 60) }
+
+  func testStoresThatKeepFewPendingChangesInMemoryAreEqual() {
+    PendingSaves.$limit.withValue(3) { run(2_000..<2_000 + RandomSteps.count(16), stepCount: 40) }
+  }
 }

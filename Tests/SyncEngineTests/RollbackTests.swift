@@ -252,6 +252,14 @@ final class RollbackTests: XCTestCase {
     try assertEqualContents(one, other, count: 14)
   }
 
+  func testRestorationsWhilePendingChangesAreInATable() throws {
+    try PendingSaves.$limit.withValue(1) {
+      try testNewObjectsReplaceNoneThatWasSentByTheLostState()
+      try testPendingSavesThatTheLostStateHasSentAreNotDuplicated()
+      try testObjectsWithTheIDsOfObjectsThatTheLostStateHasSentBecomeOthers()
+    }
+  }
+
   // MARK: The mark
 
   private func mark(_ store: SyncedStore) throws -> String? {

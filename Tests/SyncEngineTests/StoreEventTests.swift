@@ -157,6 +157,14 @@ final class StoreEventTests: XCTestCase {
     try synchronize(one, other, checks: checks)
   }
 
+  func testCopiesWhilePendingChangesAreInATable() throws {
+    try PendingSaves.$limit.withValue(1) {
+      try testABackupIsAnotherDevice()
+      try testARestoredBackupLosesNothingThatWasSent()
+      try testPendingSavesSurviveAMigration()
+    }
+  }
+
   func testImportsFromFilesAreSent() throws {
     let (one, other) = try stores()
     let context = other.open.newContext()

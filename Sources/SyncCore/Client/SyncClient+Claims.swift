@@ -22,7 +22,7 @@ extension SyncClient {
       if last == start { return }
       if isRelevant {
         // What the new saves replace can be in earlier ones that were not sent yet.
-        var changed: Set<RecordID> = []
+        var changed = RecordSet()
         try forEachChange(after: zone.settledThrough, in: store) { save, change in
           guard let exclusive = model.entities[change.entity]?.exclusive, !exclusive.isEmpty else { return }
           let entry = try store.entry(of: change.id)
@@ -30,7 +30,7 @@ extension SyncClient {
             changed.formUnion(try rivals(of: record, in: store))
           }
         }
-        try updateObjects(of: changed.sorted(), in: store)
+        try updateObjects(of: changed, in: store)
       }
       zone.reviewedThrough = last
       try store.setZone(zone)

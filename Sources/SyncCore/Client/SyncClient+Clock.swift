@@ -35,7 +35,7 @@ extension SyncClient {
   ///
   /// - Parameter newStamp: Returns the new stamp of a save, or nil if it keeps its own.
   func restampSaves(in store: some SyncStore, after number: Int64, _ newStamp: (PendingSave) -> Stamp?) throws {
-    var (stamps, restamped): ([Int64: Stamp], Set<RecordID>) = ([:], [])
+    var (stamps, restamped): ([Int64: Stamp], RecordSet) = ([:], RecordSet())
     var kept: Int64?
     try forEachChange(after: number, in: store) { save, change in
       if save.number == kept { return }

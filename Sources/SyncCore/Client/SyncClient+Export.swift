@@ -187,7 +187,7 @@ extension SyncClient {
     } else {
       zone.accepted = point
     }
-    var (changed, unexpected): ([RecordID], [RecordID]) = ([], [])
+    var (changed, unexpected): ([RecordID], RecordSet) = ([], RecordSet())
     for record in frozen.commit.records {
       let stored = StoredRecord(
         name: record.name, sequence: point.sequence, version: record.version, isDeleted: record.isDeleted, body: record.body)

@@ -38,19 +38,18 @@ extension SyncClient {
   /// and then changed completely by other devices: that object gets two records, because nothing is lost by it.
   ///
   /// - Parameter records: Records that have arrived for the first time, although pending saves have changed them.
-  func collisions(among records: [RecordID], _ staging: ZoneState.Staging, in store: some SyncStore) throws -> [RecordID] {
+  func collisions(among records: RecordSet, _ staging: ZoneState.Staging, in store: some SyncStore) throws -> [RecordID] {
     let zone = try store.zone()
     guard !records.isEmpty, let forkedThrough = zone.forkedThrough else { return [] }
     var settledThrough = zone.settledThrough
     if let frozen = try store.outbox(), frozen.commit.digest == staging.listedOutbox { settledThrough = frozen.through }
-    let unexpected = Set(records)
     var insertions: [RecordID: Int64] = [:]
     // The saves have got stamps of another identity, with the same times.
     let identities = [zone.device] + (zone.formerDevices ?? [])
     var times: [RecordID: Set<HybridTime>] = [:]
     var written: [RecordID: Set<WrittenValue>] = [:]
     try forEachChange(after: zone.settledThrough, in: store) { save, change in
-      guard unexpected.contains(change.id) else { return }
+      guard records.contains(change.id) else { return }
       if insertions[change.id] == nil { insertions[change.id] = save.number }
       times[change.id, default: []].insert(save.stamp.time)
       for (property, value) in change.values ?? [:] where value != .null {

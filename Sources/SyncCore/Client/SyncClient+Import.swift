@@ -40,7 +40,7 @@ extension SyncClient {
   private func importStagedRecords(in store: some SyncStore) throws {
     var zone = try store.zone()
     guard let staging = zone.staging else { return }
-    var (changed, unexpected) = (RecordSet(), [RecordID]())
+    var (changed, unexpected) = (RecordSet(), RecordSet())
     var position = 0
     while true {
       let batch = try store.stagedRecords(after: position, maximumCount: limits.recordsInBatch)
@@ -72,7 +72,7 @@ extension SyncClient {
   /// - Parameter unexpected: The record is added if it has arrived for the first time, although pending saves have changed it.
   /// - Returns: The records whose objects may change.
   func setBase(
-    _ stored: StoredRecord, _ zone: inout ZoneState, _ unexpected: inout [RecordID], in store: some SyncStore
+    _ stored: StoredRecord, _ zone: inout ZoneState, _ unexpected: inout RecordSet, in store: some SyncStore
   ) throws -> [RecordID] {
     guard let (id, record) = try? sealing.open(stored) else {
       try store.setQuarantined(stored, stored.name)
@@ -86,7 +86,7 @@ extension SyncClient {
     let state = entry.state
     if state == nil || model.hasExclusiveReferences {
       let pending = try store.pendingChanges(of: id, after: try store.zone().settledThrough)
-      if state == nil, pending != nil { unexpected.append(id) }
+      if state == nil, pending != nil { unexpected.insert(id) }
       // Its former destinations may be free.
       if model.hasExclusiveReferences { changed += try rivals(of: state.joined(with: pending), in: store) }
     }

@@ -15,7 +15,7 @@ extension SyncClient {
   /// Opens the quarantined records for which there is a key now.
   func reopenQuarantined(in store: some SyncStore) throws {
     var zone = try store.zone()
-    var (changed, unexpected): ([RecordID], [RecordID]) = ([], [])
+    var (changed, unexpected): ([RecordID], RecordSet) = ([], RecordSet())
     try forEachQuarantined(in: store) { changed += try setBase($0, &zone, &unexpected, in: store) }
     try store.setZone(zone)
     try updateObjects(of: changed, in: store)

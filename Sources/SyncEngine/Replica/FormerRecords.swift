@@ -34,9 +34,10 @@ extension StoreReplica {
 
   /// Gives new records to objects that a save has inserted although their records are deleted, or are those of other objects: a store that
   /// was replaced by an older copy of itself gives IDs that lost objects have.
-  func renewRecords(_ insertions: [PendingSaves.Insertion], in number: Int64, _ pending: PendingSaves) throws {
+  func renewRecords(_ insertions: RecordSet, in number: Int64, _ pending: PendingSaves) throws {
     var renewed: [RecordID: RecordID] = [:]
-    for (id, object) in insertions {
+    for id in insertions {
+      guard let object = try pending.object(of: id) else { continue }
       let row = try row(of: id)
       let state = (row?.entry.state).joined(with: try pending.changes(of: id))
       // An orphan is about to be deleted.

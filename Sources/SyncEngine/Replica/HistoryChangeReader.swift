@@ -59,9 +59,14 @@ struct HistoryChangeReader {
   /// Returns the number of transactions after a number that changed objects, and of the changed objects of each.
   func count(after number: Int64) throws -> (saves: Int, changes: Int) {
     var (saves, changes) = (0, 0)
-    try forEachTransaction(after: number) { objects in
+    guard var reader = try historyReader(after: number) else { return (0, 0) }
+    var objects = RowKeySet()
+    while let fragment = try reader.next() {
+      for change in fragment.changes { objects.insert(change.changedObjectID.reference.rawValue) }
+      guard fragment.isLast else { continue }
       if !objects.isEmpty { saves += 1 }
       changes += objects.count
+      objects = RowKeySet()
     }
     return (saves, changes)
   }
@@ -73,10 +78,15 @@ struct HistoryChangeReader {
     return false
   }
 
-  /// Returns the objects that transactions after a number have changed.
-  func changedObjects(after number: Int64) throws -> Set<ObjectReference> {
+  /// Returns those of some objects that transactions after a number have changed.
+  func changedObjects(among objects: Set<ObjectReference>, after number: Int64) throws -> Set<ObjectReference> {
+    guard var reader = try historyReader(after: number) else { return [] }
     var changed: Set<ObjectReference> = []
-    try forEachTransaction(after: number) { changed.formUnion($0) }
+    while changed.count < objects.count, let fragment = try reader.next() {
+      for change in fragment.changes where objects.contains(change.changedObjectID.reference) {
+        changed.insert(change.changedObjectID.reference)
+      }
+    }
     return changed
   }
 
@@ -87,17 +97,6 @@ struct HistoryChangeReader {
     (query.after, query.kinds) = (number, Self.kinds)
     if let last { query.upTo = last }
     return HistoryReader(history, identifier: store.identifier, space: store.space, ids: ids, query)
-  }
-
-  private func forEachTransaction(after number: Int64, _ body: (_ objects: Set<ObjectReference>) -> Void) throws {
-    guard var reader = try historyReader(after: number) else { return }
-    var objects: Set<ObjectReference> = []
-    while let fragment = try reader.next() {
-      objects.formUnion(fragment.changes.lazy.map(\.changedObjectID.reference))
-      guard fragment.isLast else { continue }
-      body(objects)
-      objects = []
-    }
   }
 
   private func read(

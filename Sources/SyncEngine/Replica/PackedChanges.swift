@@ -6,24 +6,24 @@ import SyncCore
 struct PackedChanges {
   /// The size of a chunk. A larger change has a chunk of its own.
   private static let chunkSize = 1 << 16
-  /// The stamp in encoded changes: the save of a change has its stamp.
-  private static let stamp = Stamp(.zero, DeviceID(0))
 
   private var chunks: [[UInt8]] = []
   /// The number of chunks before the first one.
   private var removedChunks = 0
+  /// The size of the chunks.
+  private var chunkBytes = 0
   /// Where each change is: the number of its chunk in the upper half, and its offset.
   private var starts: [UInt64] = []
   /// The position of the first element of ``starts``.
   private var base = 0
   /// The position of the first change that was not removed.
-  private var first = 0
+  private(set) var first = 0
 
   /// The position that the next change gets.
   var end: Int { base + starts.count }
 
   /// The size of the encoded changes and of their positions.
-  var byteCount: Int { chunks.reduce(0) { $0 + $1.capacity } + 8 * starts.count }
+  var byteCount: Int { chunkBytes + 8 * starts.count }
 
   /// Adds a change after the last one.
   mutating func append(_ change: PendingChange) { starts.append(store(change)) }
@@ -31,20 +31,15 @@ struct PackedChanges {
   /// Replaces the change at a position.
   mutating func replace(_ position: Int, by change: PendingChange) { starts[position - base] = store(change) }
 
-  /// Returns the change at a position as a part of the record's state, with the stamp of its save.
-  func record(at position: Int, _ stamp: Stamp) throws -> (id: RecordID, record: Record) {
-    let (id, record) = try decoded(position)
-    guard case .live(let fields) = record.content else { return (id, Record(entity: record.entity, .deleted(stamp))) }
-    return (id, Record(entity: record.entity, .live(fields.map { Field($0.property, $0.value, stamp) })))
-  }
+  subscript(position: Int) -> PendingChange { get throws { try PendingChangeCoding.decode(bytes(at: position)) } }
 
-  subscript(position: Int) -> PendingChange {
-    get throws {
-      let (id, record) = try decoded(position)
-      if record.isDeleted { return PendingChange(id, entity: record.entity, nil) }
-      let values = Dictionary(record.fields.lazy.map { ($0.property, $0.value) }) { first, _ in first }
-      return PendingChange(id, entity: record.entity, values)
-    }
+  /// Returns the encoded change at a position.
+  func bytes(at position: Int) -> [UInt8] {
+    let start = starts[position - base]
+    let chunk = chunks[Int(start >> 32) - removedChunks]
+    let offset = Int(start & 0xFFFF_FFFF)
+    let count = (0..<4).reduce(0) { $0 | Int(chunk[offset + $1]) << (8 * $1) }
+    return Array(chunk[offset + 4..<offset + 4 + count])
   }
 
   /// Removes the changes before a position. Their memory is released when they are the greater part.
@@ -54,34 +49,23 @@ struct PackedChanges {
     starts.removeFirst(first - base)
     base = first
     let kept = starts.lazy.map { Int($0 >> 32) }.min() ?? removedChunks + chunks.count
+    chunkBytes -= chunks[..<(kept - removedChunks)].reduce(0) { $0 + $1.capacity }
     chunks.removeFirst(kept - removedChunks)
     removedChunks = kept
   }
 
-  /// Removes the changes from a position on. Their memory is released with that of the changes before.
-  mutating func removeAll(from position: Int) { starts.removeLast(end - position) }
-
-  // MARK: Encoding
-
   /// Encodes a change after its length.
   private mutating func store(_ change: PendingChange) -> UInt64 {
-    let bytes = RecordCoding.encode(change.record(Self.stamp), of: change.id)
+    let bytes = PendingChangeCoding.encode(change)
     if chunks.last.map({ $0.count + 4 + bytes.count > Self.chunkSize }) ?? true {
       chunks.append([])
       chunks[chunks.count - 1].reserveCapacity(max(Self.chunkSize, 4 + bytes.count))
+      chunkBytes += chunks[chunks.count - 1].capacity
     }
     let last = chunks.count - 1
     let start = UInt64(removedChunks + last) << 32 | UInt64(chunks[last].count)
     withUnsafeBytes(of: UInt32(bytes.count).littleEndian) { chunks[last] += $0 }
     chunks[last] += bytes
     return start
-  }
-
-  private func decoded(_ position: Int) throws -> (id: RecordID, record: Record) {
-    let start = starts[position - base]
-    let chunk = chunks[Int(start >> 32) - removedChunks]
-    let offset = Int(start & 0xFFFF_FFFF)
-    let count = (0..<4).reduce(0) { $0 | Int(chunk[offset + $1]) << (8 * $1) }
-    return try RecordCoding.decode(Array(chunk[offset + 4..<offset + 4 + count]))
   }
 }

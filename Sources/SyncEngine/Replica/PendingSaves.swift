@@ -8,8 +8,14 @@ import SyncCore
 /// A save gets its stamp when a transaction of synchronization first reads it. Everything that was imported before the save was made has been
 /// imported in an earlier transaction, so its stamp is the same as if it had been stamped at once; the save itself need not write anything.
 ///
-/// The changes are encoded, because a device can be offline for months.
+/// A device can be offline for months, and a batch request can change any number of objects: more changes than a limit are kept in the store.
 final class PendingSaves {
+  /// The number of changes, of 400 bytes on average, that are kept in memory. If there are more, all are kept in the store until they are
+  /// settled.
+  @TaskLocal static var limit = 50_000
+  /// The number of changes that are decoded at once.
+  private static let batch = 1_000
+
   private struct Save {
     let number: Int64
     var stamp: Stamp
@@ -17,31 +23,22 @@ final class PendingSaves {
     var changes: Range<Int>
   }
 
-  /// What the saves have changed of a record.
-  private struct Entry {
-    /// Its object; null if it is not known here.
-    var object = ObjectReference(rawValue: 0)
-    /// The position of the last change; negative if all were settled.
-    var position = -1
-  }
-
-  /// The object of a record that a save has inserted.
-  typealias Insertion = (id: RecordID, object: ObjectReference)
-
+  private unowned let replica: StoreReplica
   /// The saves in ascending order.
   private var saves: [Save] = []
-  private var packed = PackedChanges()
-  private var entries: [RecordID: Entry] = [:]
-  /// The positions of further changes of a record, before the last one.
-  private var earlier: [RecordID: [Int]] = [:]
-  /// The records whose changes refer to a record.
-  private var referrers: [RecordID: Set<RecordID>] = [:]
+  private var changes: any PendingChanges = MemoryChanges()
   /// The last transaction of the history that was read.
   private(set) var scanned: Int64
 
-  init(after number: Int64) { scanned = number }
+  init(_ replica: StoreReplica, after number: Int64) { (self.replica, scanned) = (replica, number) }
 
   var isEmpty: Bool { saves.isEmpty }
+  /// The number of changes.
+  var changeCount: Int { changes.end - firstStart }
+  /// The number of changes that are kept in memory.
+  var changeCountInMemory: Int { changes.countInMemory }
+  /// Whether another replica has removed the changes from the store.
+  var isReplaced: Bool { get throws { try (changes as? StoredChanges)?.isReplaced ?? false } }
 
   // MARK: Reading
 
@@ -54,17 +51,19 @@ final class PendingSaves {
   /// - Returns: Whether a transaction may have changed any object.
   func read(
     _ reader: HistoryChangeReader, _ former: FormerRecords, through newest: Int64,
-    prepare: (_ number: Int64, _ wall: Int64, _ insertions: [Insertion]) throws -> Stamp
+    prepare: (_ number: Int64, _ wall: Int64, _ insertions: RecordSet) throws -> Stamp
   ) throws -> Bool {
-    var insertions: [Insertion] = []
+    let (limit, byteLimit) = (Self.limit, max(400 * Self.limit, 1 << 17))
+    var insertions = RecordSet()
     let isWhole = try reader.read(after: scanned, former) { change in
-      if change.isInsertion { insertions.append((change.change.id, change.object)) }
-      try add(change.change, change.isFormer ? nil : change.object)
+      if change.isInsertion { insertions.insert(change.change.id) }
+      if changes.countInMemory >= limit || changes.byteCountInMemory >= byteLimit { try moveToStore() }
+      try changes.add(change.change, change.isFormer ? nil : change.object, start: start)
     } end: { number, wall in
-      defer { insertions = [] }
-      if packed.end == start { return }
+      defer { insertions = RecordSet() }
+      if changes.end == start { return }
       let stamp = try prepare(number, wall, insertions)
-      saves.append(Save(number: number, stamp: stamp, changes: start..<packed.end))
+      saves.append(Save(number: number, stamp: stamp, changes: start..<changes.end))
     }
     scanned = newest
     return isWhole
@@ -74,48 +73,36 @@ final class PendingSaves {
   private var start: Int { saves.last?.changes.upperBound ?? firstStart }
   private var firstStart = 0
 
-  /// Adds a change to the save that is being read. Of each record it has one: the later values replace the earlier ones.
-  private func add(_ change: PendingChange, _ object: ObjectReference?) throws {
-    var entry = entries[change.id] ?? Entry()
-    if let object { entry.object = object }
-    if entry.position >= start {
-      let known = try packed[entry.position]
-      let values = change.values.map { (known.values ?? [:]).merging($0) { _, later in later } }
-      packed.replace(entry.position, by: PendingChange(known.id, entity: known.entity, values))
-    } else {
-      if entry.position >= 0 { earlier[change.id, default: []].append(entry.position) }
-      entry.position = packed.end
-      packed.append(change)
+  /// Moves the changes to the store.
+  private func moveToStore() throws {
+    if changes is StoredChanges { return }  // The limit is 0.
+    let stored = try StoredChanges(replica, from: firstStart)
+    for save in saves.map(\.changes) + [start..<changes.end] {
+      try forEachChange(in: save) { try stored.add($1, changes.object(of: $1.id), start: save.lowerBound) }
     }
-    entries[change.id] = entry
-    for value in (change.values ?? [:]).values {
-      if let destination = value.reference { referrers[destination, default: []].insert(change.id) }
-    }
+    changes = stored
   }
 
   /// Returns the change of a record by the save that is being read.
   func currentChange(of id: RecordID) throws -> PendingChange? {
-    guard let position = entries[id]?.position, position >= start else { return nil }
-    return try packed[position]
+    guard let (position, bytes) = try changes.changes(of: id).last, position >= start else { return nil }
+    return try PendingChangeCoding.decode(bytes)
   }
 
   /// Gives other records to objects that the save that is being read has inserted.
   func renew(_ renewed: [RecordID: RecordID]) throws {
-    let present = try (start..<packed.end).map { try packed[$0] }
-    packed.removeAll(from: start)
-    for change in present { removeLastPosition(of: change.id) }
-    for change in present {
+    try forEachChange(in: start..<changes.end) { position, change in
       let values = change.values?.mapValues { value in value.reference.flatMap { renewed[$0] }.map(FieldValue.reference) ?? value }
-      let id = renewed[change.id] ?? change.id
-      let object = id == change.id ? nil : entries[change.id]?.object
-      if id != change.id { entries[change.id]?.object = ObjectReference(rawValue: 0) }
-      try add(PendingChange(id, entity: change.entity, values), object)
+      let new = PendingChange(renewed[change.id] ?? change.id, entity: change.entity, values)
+      if new != change { try changes.replace(position, by: new) }
     }
   }
 
-  private func removeLastPosition(of id: RecordID) {
-    entries[id]?.position = earlier[id]?.popLast() ?? -1
-    if earlier[id]?.isEmpty ?? false { earlier[id] = nil }
+  private func forEachChange(in positions: Range<Int>, _ body: (_ position: Int, _ change: PendingChange) throws -> Void) throws {
+    for first in stride(from: positions.lowerBound, to: positions.upperBound, by: Self.batch) {
+      let batch = first..<min(first + Self.batch, positions.upperBound)
+      for (position, change) in zip(batch, try changes.changes(in: batch)) { try body(position, change) }
+    }
   }
 
   // MARK: Settling
@@ -124,30 +111,12 @@ final class PendingSaves {
   func settle(through number: Int64) throws {
     let count = position(after: number)
     if count == 0 { return }
-    let settled = saves[..<count]
-    firstStart = settled.last?.changes.upperBound ?? firstStart
+    firstStart = saves[count - 1].changes.upperBound
     saves.removeFirst(count)
-    if saves.isEmpty {
-      // The objects too: those of settled records are in the store.
-      (entries, earlier, referrers) = ([:], [:], [:])
-    } else {
-      for save in settled { for position in save.changes { removePosition(of: try packed[position], before: firstStart) } }
-    }
-    packed.removeAll(before: firstStart)
-  }
-
-  /// Removes the positions of a record's changes that were settled.
-  private func removePosition(of change: PendingChange, before position: Int) {
-    let id = change.id
-    earlier[id]?.removeAll { $0 < position }
-    if earlier[id]?.isEmpty ?? false { earlier[id] = nil }
-    guard let last = entries[id]?.position, last < position else { return }
-    entries[id]?.position = -1
-    for value in (change.values ?? [:]).values {
-      guard let destination = value.reference else { continue }
-      referrers[destination]?.remove(id)
-      if referrers[destination]?.isEmpty ?? false { referrers[destination] = nil }
-    }
+    if !saves.isEmpty { return try changes.removeAll(before: firstStart) }
+    // The objects too: those of settled records are in the store.
+    if changes is StoredChanges { try replica.removeStoredChanges() }
+    (changes, firstStart) = (MemoryChanges(), 0)
   }
 
   /// Replaces the stamps of saves.
@@ -157,25 +126,24 @@ final class PendingSaves {
 
   // MARK: Records
 
-  /// The records that the saves change.
-  var changedRecords: some Sequence<RecordID> { entries.lazy.filter { $0.value.position >= 0 }.map(\.key) }
+  /// Calls a closure with the records that the saves change.
+  func forEachRecord(_ body: (RecordID) throws -> Void) throws { try changes.forEachRecord(body) }
 
   /// Returns the join of the changes of a record.
   func changes(of id: RecordID) throws -> Record? {
-    guard let last = entries[id]?.position, last >= 0 else { return nil }
     var record: Record?
     // Without the save that is being read, which has no stamp yet.
-    for position in (earlier[id] ?? []) + [last] where position < start {
+    for (position, bytes) in try changes.changes(of: id) where position < start {
       let save = saves[saves.partitioningIndex { $0.changes.upperBound > position }]
-      record = record.joined(with: try packed.record(at: position, save.stamp).record)
+      record = record.joined(with: try PendingChangeCoding.record(bytes, save.stamp))
     }
     return record
   }
 
-  func object(of id: RecordID) -> ObjectReference? { entries[id].flatMap { $0.object.isNull ? nil : $0.object } }
+  func object(of id: RecordID) throws -> ObjectReference? { try changes.object(of: id) }
 
   /// Returns the records whose changes refer to a record, and perhaps others.
-  func referrers(of id: RecordID) -> Set<RecordID> { referrers[id] ?? [] }
+  func referrers(of id: RecordID) throws -> Set<RecordID> { try changes.referrers(of: id) }
 
   // MARK: Saves
 
@@ -187,7 +155,7 @@ final class PendingSaves {
     var (found, count): ([PendingSave], Int) = ([], 0)
     for save in saves[position(after: number)...] {
       if !found.isEmpty, count + save.changes.count > maximumChangeCount { break }
-      let changes = try save.changes.prefix(maximumChangeCount).map { try packed[$0] }
+      let changes = try changes.changes(in: save.changes.prefix(maximumChangeCount))
       found.append(PendingSave(number: save.number, stamp: save.stamp, changes: changes, changeCount: save.changes.count))
       count += save.changes.count
       if count >= maximumChangeCount { break }
@@ -200,6 +168,6 @@ final class PendingSaves {
   /// - Parameter position: The number of changes to skip.
   func changes(of number: Int64, from position: Int, maximumCount: Int) throws -> [PendingChange] {
     guard let save = saves[self.position(after: number - 1)...].first, save.number == number else { return [] }
-    return try save.changes.dropFirst(position).prefix(maximumCount).map { try packed[$0] }
+    return try changes.changes(in: save.changes.dropFirst(position).prefix(maximumCount))
   }
 }

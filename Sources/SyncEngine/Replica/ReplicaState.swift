@@ -13,6 +13,8 @@ package struct ReplicaState: Hashable, Codable, Sendable {
   package var baseline: BaselineProgress?
   /// The last transaction of the history before which there are no pending saves.
   package var readThrough: Int64 = 0
+  /// A random number that a replica chose when it began to fill the table of pending changes; nil if the table is empty.
+  package var storedChanges: UInt64?
   /// Whether synchronization has switched on the history, which is then deleted as soon as it was read.
   package var ownsHistory = false
   /// The checksum of the model by which the objects were last made from the records.

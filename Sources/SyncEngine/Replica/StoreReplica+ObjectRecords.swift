@@ -31,7 +31,7 @@ extension StoreReplica {
       guard let state = try replicaState() else { return [:] }
       var names = try deviceNames()
       names[state.zone.device] = try accountState().deviceName
-      let pending = try reader.changedObjects(after: state.consumedThrough)
+      let pending = try reader.changedObjects(among: Set(objects), after: state.consumedThrough)
       var records: [ObjectReference: ObjectRecord] = [:]
       for (object, uuid) in zip(objects, ids) {
         guard let uuid, let entry = try row(of: RecordID(uuid))?.entry, let record = entry.base?.record, let stamp = record.latestStamp,

@@ -79,9 +79,9 @@ extension StoreReplica {
   /// Compares the objects of records that only pending saves have.
   private func comparePendingRecords(_ verification: inout ObjectVerification, _ batch: Int) throws {
     var ids: [RecordID] = []
-    for id in try pending().changedRecords where try row(of: id) == nil {
-      ids.append(id)
-      if ids.count < batch { continue }
+    try pending().forEachRecord { id in
+      if try row(of: id) == nil { ids.append(id) }
+      if ids.count < batch { return }
       try compare(ids, &verification)
       ids = []
     }

@@ -152,12 +152,12 @@ package final class StoreReplica: SyncStore {
   package func zone() throws -> ZoneState { try knownState().zone }
 
   package func setZone(_ zone: ZoneState) throws {
-    var state = try knownState()
-    if zone.settledThrough > state.zone.settledThrough {
+    if try zone.settledThrough > knownState().zone.settledThrough {
       try transactionTables.execute(SyncStatement.removeStamps, .int(zone.settledThrough))
       try transactionTables.execute(SyncStatement.removeFormerRecords, .int(zone.settledThrough))
       try pendingSaves?.settle(through: zone.settledThrough)
     }
+    var state = try knownState()
     if zone.device != state.zone.device { try adoptLineage(&state) }
     state.zone = zone
     try setReplicaState(state)
@@ -187,8 +187,11 @@ package final class StoreReplica: SyncStore {
 
   /// Reads the saves since the last transaction, and stamps them.
   private func readPendingSaves() throws {
+    if try pendingSaves?.isReplaced ?? false { pendingSaves = nil }
+    // What another replica has stored.
+    if pendingSaves == nil { try removeStoredChanges() }
     var state = try knownState()
-    let pending = pendingSaves ?? PendingSaves(after: max(state.zone.settledThrough, state.readThrough))
+    let pending = pendingSaves ?? PendingSaves(self, after: max(state.zone.settledThrough, state.readThrough))
     pendingSaves = pending
     let newest = try reader.newest
     var isIncomplete = false
@@ -207,6 +210,7 @@ package final class StoreReplica: SyncStore {
         try setStamp(stamp, of: number)
         return stamp
       }
+      state = try knownState()
       state.zone.clock = clock
       if isWhole { isIncomplete = true }
     }

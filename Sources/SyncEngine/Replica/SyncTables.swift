@@ -25,6 +25,16 @@ package final class SyncTables: SideTableOwner {
           + "WITHOUT ROWID"),
       // The stamps of pending saves, by the numbers of their transactions.
       .init("cipherdata_sync_stamp", "(number INTEGER PRIMARY KEY NOT NULL, time INTEGER NOT NULL, device INTEGER NOT NULL)"),
+      // The changes of pending saves, by their positions, if they are too many for the memory. `start` is the position of their save.
+      .init(
+        "cipherdata_sync_pending",
+        "(position INTEGER PRIMARY KEY NOT NULL, start INTEGER NOT NULL, id BLOB NOT NULL, object INTEGER, change BLOB NOT NULL, "
+          + "UNIQUE (id, start))"),
+      // The records that these changes refer to.
+      .init(
+        "cipherdata_sync_pending_reference",
+        "(position INTEGER NOT NULL, destination BLOB NOT NULL, PRIMARY KEY (position, destination)) WITHOUT ROWID",
+        indexes: ["(destination)"]),
       // The records that objects had in the transactions before one that inserted them again.
       .init(
         "cipherdata_sync_former",
@@ -90,6 +100,24 @@ enum SyncStatement {
   static let stamps = "SELECT number, time, device FROM cipherdata_sync_stamp WHERE number > ? ORDER BY number"
   static let setStamp = "INSERT OR REPLACE INTO cipherdata_sync_stamp VALUES (?, ?, ?)"
   static let removeStamps = "DELETE FROM cipherdata_sync_stamp WHERE number <= ?"
+
+  static let addPending = "INSERT OR IGNORE INTO cipherdata_sync_pending VALUES (?, ?, ?, ?, ?)"
+  static let setPending = "UPDATE OR FAIL cipherdata_sync_pending SET object = coalesce(?2, object), change = ?3 WHERE position = ?1"
+  static let renewPending = "UPDATE OR FAIL cipherdata_sync_pending SET id = ?2, object = ?3 WHERE position = ?1"
+  static let removePendingObject = "UPDATE OR FAIL cipherdata_sync_pending SET object = NULL WHERE id = ?"
+  static let pending = "SELECT change FROM cipherdata_sync_pending WHERE position >= ? AND position < ? ORDER BY position"
+  static let pendingOfRecord = "SELECT position, change FROM cipherdata_sync_pending WHERE id = ? ORDER BY start"
+  static let pendingObject =
+    "SELECT object FROM cipherdata_sync_pending WHERE id = ? AND object IS NOT NULL ORDER BY start DESC LIMIT 1"
+  static let pendingRecordsAfter = "SELECT DISTINCT id FROM cipherdata_sync_pending WHERE id > ? ORDER BY id LIMIT ?"
+  static let addPendingReference = "INSERT OR IGNORE INTO cipherdata_sync_pending_reference VALUES (?, ?)"
+  static let pendingReferrers =
+    "SELECT DISTINCT id FROM cipherdata_sync_pending_reference JOIN cipherdata_sync_pending USING (position) WHERE destination = ?"
+  static let removePending = [
+    "DELETE FROM cipherdata_sync_pending WHERE position < ?", "DELETE FROM cipherdata_sync_pending_reference WHERE position < ?",
+  ]
+  /// Without a condition, SQLite removes whole pages.
+  static let emptyPending = ["DELETE FROM cipherdata_sync_pending", "DELETE FROM cipherdata_sync_pending_reference"]
 
   static let formerRecords = "SELECT id, entity, key, number FROM cipherdata_sync_former ORDER BY number"
   static let addFormerRecord = "INSERT OR REPLACE INTO cipherdata_sync_former VALUES (?, ?, ?, ?)"
