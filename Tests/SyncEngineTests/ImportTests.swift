@@ -8,6 +8,7 @@ import Synchronization
 import XCTest
 import _StoreSpecification
 import _SyncSimulation
+import _TestSupport
 
 @testable import SyncEngine
 
@@ -127,6 +128,59 @@ final class ImportTests: XCTestCase {
     stores.other.restart()
     try stores.other.synchronize()
     try assertEqualContents(stores.one, stores.other, count: 3)
+  }
+
+  /// Cancels the task that imports, after a number of objects.
+  private final class Canceler: TransactionObserver {
+    private let last: Int
+    private let imported = Mutex(0)
+    init(after last: Int) { self.last = last }
+    /// The number of imported objects.
+    var count: Int { imported.withLock { $0 } }
+
+    func didChange(_ change: RowChange, in transaction: ObservedTransaction) {
+      let count = imported.withLock { count in
+        count += 1
+        return count
+      }
+      if count == last { withUnsafeCurrentTask { $0?.cancel() } }
+    }
+    func willCommit(_ transaction: ObservedTransaction) throws {}
+    func didUndoChanges(in transaction: ObservedTransaction, keeping count: Int) {}
+    func didCommit(_ transaction: ObservedTransaction) {}
+    func didRollback(_ transaction: ObservedTransaction) {}
+  }
+
+  func testACanceledImportIsRepeatedFromWhatWasPulled() throws {
+    let (count, batch) = (42, 5)
+    for last in [0, 1, 23] {
+      let stores = try Stores()
+      (stores.other.limits.recordsInPage, stores.other.limits.recordsInBatch) = (10, batch)
+      stores.other.restart()
+      for number in 0..<count { try stores.one.context.insert("Folder", ["title": "\(number)"]) }
+      try stores.one.context.save()
+      try stores.one.synchronize()
+      let before = try stores.other.contents()
+      let canceler = Canceler(after: last)
+      try stores.other.open.coordinator.addTransactionObserver(canceler)
+      nonisolated(unsafe) let other = stores.other
+      XCTAssertThrowsError(
+        try waitFor {
+          if last == 0 { withUnsafeCurrentTask { $0?.cancel() } }
+          try other.synchronize()
+        }
+      ) { XCTAssertTrue($0 is CancellationError, "\($0)") }
+      XCTAssertLessThan(canceler.count, last + batch, "No further batch is written.")
+      XCTAssertEqual(try stores.other.contents(), before)
+      // All pages but the last one are kept.
+      let staged = try stores.other.replica.transaction { try stores.other.replica.stagedRecords(after: 0, maximumCount: .max) }
+      XCTAssertEqual(staged.count, count - 2)
+      stores.other.restart()
+      var answers = 0
+      try stores.other.synchronize { answers += 1 }
+      XCTAssertLessThanOrEqual(answers, 3)
+      try assertEqualContents(stores.one, stores.other, count: 3 + count)
+    }
   }
 
   // MARK: Contexts

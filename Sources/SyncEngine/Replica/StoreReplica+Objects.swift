@@ -68,7 +68,11 @@ extension StoreReplica {
 
   // MARK: Writing
 
+  /// Inserts, updates and deletes a batch of objects.
+  ///
+  /// - Throws: `CancellationError` if the task was canceled. The transaction is rolled back, and the next round repeats it.
   package func setObjects(_ changes: [(id: RecordID, object: SyncedObject?)]) throws {
+    try Task.checkCancellation()
     var objects = ObjectImport(self)
     for (id, object) in changes {
       if let object {

@@ -16,7 +16,11 @@ extension StoreReplica {
     }
   }
 
+  /// Returns staged records.
+  ///
+  /// - Throws: `CancellationError` if the task was canceled. The records remain, and the next round imports them.
   package func stagedRecords(after position: Int, maximumCount: Int) throws -> [StoredRecord] {
+    try Task.checkCancellation()
     var found: [StoredRecord] = []
     try transactionTables.query(SyncStatement.staged, .int(Int64(position)), .int(Int64(maximumCount))) {
       found.append(try StoredRecord($0))
