@@ -79,7 +79,7 @@ extension SyncCommand {
     private static func write(_ status: SyncStatus, path: String, to sink: OutputSink) throws {
       var lines = [
         ("Store", path), ("Account", status.account.uuidString), ("Zone", status.zone.uuidString), ("Device", status.device),
-        ("Hub", status.hubPath), ("Received", "\(SyncText.count(Int(status.cursor), "commit")) of the zone"), ("To send", pending(status)),
+        ("Hub", status.hubPath), ("Contains", "\(SyncText.count(Int(status.cursor), "commit")) of the zone"), ("To send", pending(status)),
         ("Last success", status.report.lastSuccess.map(SyncText.time) ?? "none yet"), ("Last error", error(status.report)),
         ("Verification", verification(status.report)),
       ]
