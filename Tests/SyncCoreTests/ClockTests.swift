@@ -177,4 +177,37 @@ final class ClockTests: XCTestCase {
       try assertTitles(scenario, folder, "a \(number)")
     }
   }
+
+  func testARefusalOfACommitThatWasListedDoesNotSettleTheNextOne() throws {
+    let (scenario, folder) = try scenario(isFile: false)
+    let (a, b) = (scenario.devices[0], scenario.devices[1])
+    b.limits.recordsInPage = 1
+    b.restart()
+    try b.synchronize()
+    // Long after everything that the zone has.
+    scenario.time += hour
+    b.wall += hour
+    let first = try b.insertNote("first", in: folder)
+    guard case .push(let commit)? = try b.handle(.save).first else { return XCTFail("no commit") }
+    // The hub refuses the commit while its clock is set back, and then accepts it. Only the refusal arrives, after the commit was listed.
+    scenario.time -= hour
+    let refusal = try scenario.answer(.push(commit))
+    guard case .pushed(_, .ahead) = refusal else { return XCTFail("not refused") }
+    scenario.time += hour
+    _ = try scenario.answer(.push(commit))
+    var actions = try b.handle(.remoteChange)
+    XCTAssertEqual(actions.count, 1)
+    actions = try actions.flatMap { try b.handle(scenario.answer($0)) }
+    XCTAssertEqual(b.zone.staging?.listedOutbox, commit.digest)
+    let second = try b.insertNote("second", in: folder)
+    actions += try b.handle(refusal)
+    while let action = actions.first {
+      actions.removeFirst()
+      actions += try b.handle(scenario.answer(action))
+    }
+    for device in [a, b] { try device.synchronize() }
+    XCTAssertNotNil(a.objects[first])
+    XCTAssertNotNil(a.objects[second])
+    XCTAssertEqual(a.objects, b.objects)
+  }
 }

@@ -333,84 +333,6 @@ final class SyncScenarioTests: XCTestCase {
     XCTAssertEqual(a.pendingCount, 0)
   }
 
-  func testPagesFromBeforeAndAfterTheRestorationOfAHubAreNotMixed() throws {
-    for incarnation: UInt64? in [nil, 7] {
-      let scenario = Scenario()
-      let (a, b) = (scenario.devices[0], scenario.devices[1])
-      b.limits.recordsInPage = 1
-      b.restart()
-      let folder = try a.insertFolder("Home")
-      let (first, second) = (a.newID(), a.newID())
-      try a.save(
-        PendingChange(first, entity: Scenario.note, [Scenario.text: .text("1"), Scenario.owner: .reference(folder)]),
-        PendingChange(second, entity: Scenario.note, [Scenario.text: .text("1"), Scenario.owner: .reference(folder)]))
-      try a.synchronize()
-      let copy = scenario.backUpHub()
-      try a.set(Scenario.text, .text("2"), of: first)
-      try a.synchronize()
-      // The first page lacks what was written again after the backup.
-      guard case .pull(let request)? = try b.handle(.remoteChange).first else { return XCTFail("no pull") }
-      var actions = try b.handle(scenario.answer(.pull(request)))
-      scenario.restoreHub(copy, incarnation: incarnation)
-      while let action = actions.first {
-        actions.removeFirst()
-        actions += try b.handle(scenario.answer(action))
-        XCTAssertTrue([0, 3].contains(b.objects.count), "\(b.objects.count) objects")
-      }
-      for device in [a, b] { try device.synchronize() }
-      assertEqualObjects(scenario)
-      XCTAssertEqual(a.objects[first]?.values[Scenario.text], .text("2"), "the restored hub had lost it")
-    }
-  }
-
-  func testACommitThatTheHubLostAfterItsAnswerIsSentAgain() throws {
-    let scenario = Scenario()
-    let (a, b) = (scenario.devices[0], scenario.devices[1])
-    try a.synchronize()
-    let copy = scenario.backUpHub()
-    let folder = try a.insertFolder("Home")
-    guard case .push(let commit)? = try a.handle(.save).first else { return XCTFail("no commit") }
-    // Accepted, but not pulled: the hub is restored to what the device has pulled.
-    _ = try a.handle(scenario.answer(.push(commit)))
-    scenario.restoreHub(copy, incarnation: nil)
-    for device in [a, b] { try device.synchronize() }
-    XCTAssertNotNil(b.objects[folder])
-    try a.set(Scenario.title, .text("again"), of: folder, Scenario.folder)
-    for device in [a, b] { try device.synchronize() }
-    assertEqualObjects(scenario)
-  }
-
-  func testALateAnswerOfALostCommitIsComparedWithThePagesBeforeIt() throws {
-    let scenario = Scenario()
-    let (a, b) = (scenario.devices[0], scenario.devices[1])
-    b.limits.recordsInPage = 1
-    b.restart()
-    let folder = try a.insertFolder("Home")
-    for device in [a, b] { try device.synchronize() }
-    let copy = scenario.backUpHub()
-    let note = try b.insertNote("lost", in: folder)
-    guard case .push(let commit)? = try b.handle(.save).first else { return XCTFail("no commit") }
-    let answer = try scenario.answer(.push(commit))
-    // The hub is restored, and gets another commit with the same number.
-    scenario.restoreHub(copy, incarnation: nil)
-    try a.insertNote("other", in: folder)
-    try a.synchronize()
-    // The answer arrives after the page with that commit, when the last page has been requested.
-    var actions = try b.handle(.remoteChange)
-    XCTAssertEqual(actions.count, 1)
-    actions = try actions.flatMap { try b.handle(scenario.answer($0)) }
-    XCTAssertEqual(b.zone.staging?.point.sequence, 2)
-    actions += try b.handle(answer)
-    while let action = actions.first {
-      actions.removeFirst()
-      actions += try b.handle(scenario.answer(action))
-    }
-    for device in [a, b] { try device.synchronize() }
-    XCTAssertNotNil(a.objects[note])
-    XCTAssertTrue(try b.isIdle())
-    assertEqualObjects(scenario)
-  }
-
   func testObjectsFromBeforeSynchronizationAreSentInBoundedCommits() throws {
     let scenario = Scenario()
     let (a, b) = (scenario.devices[0], scenario.devices[1])
@@ -436,31 +358,6 @@ final class SyncScenarioTests: XCTestCase {
     try b.synchronize()
     assertEqualObjects(scenario)
     XCTAssertEqual(b.objects[notes[0]]?.values[Scenario.text], .text("new"))
-  }
-
-  /// What was complete on all devices stays so, also if the hub has lost more than a commit can have.
-  func testWhatARestoredHubHasLostIsVisibleAtOnce() throws {
-    let scenario = Scenario()
-    let (a, b) = (scenario.devices[0], scenario.devices[1])
-    a.limits.changesInCommit = 3
-    a.restart()
-    let folder = try a.insertFolder("Home")
-    for device in [a, b] { try device.synchronize() }
-    let copy = scenario.backUpHub()
-    try a.insertNotes(10, in: folder)
-    try a.synchronize()
-    scenario.restoreHub(copy, incarnation: 9)
-    var pushes = 0
-    try a.synchronize { action in
-      guard case .push = action else { return }
-      pushes += 1
-      try b.synchronize()
-      XCTAssertEqual(b.objects.count, 1)
-    }
-    XCTAssertEqual(pushes, 4)
-    try b.synchronize()
-    XCTAssertEqual(b.objects.count, 11)
-    assertEqualObjects(scenario)
   }
 
   func testObjectsFromBeforeSynchronizationAreTakenIn() throws {
