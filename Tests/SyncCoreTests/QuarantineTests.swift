@@ -103,6 +103,34 @@ final class QuarantineTests: XCTestCase {
     XCTAssertEqual(a.objects[unreadable]?.values[Scenario.color], .integer(8))
   }
 
+  func testWhatWaitsGetsNoStampOfTheFuture() throws {
+    for isAlone in [true, false] {
+      let (scenario, unreadable, other) = try scenario()
+      let (a, b) = (scenario.devices[0], scenario.devices[1])
+      b.wall += 3_600_000
+      if isAlone {
+        try b.set(Scenario.color, .integer(7), of: unreadable)
+      } else {
+        try b.save(
+          PendingChange(unreadable, entity: Scenario.note, [Scenario.color: .integer(7)]),
+          PendingChange(other, entity: Scenario.note, [Scenario.color: .integer(7)]))
+      }
+      try b.synchronize(.save)
+      b.wall -= 3_600_000
+      try b.set(Scenario.title, .text("later"), of: unreadable)
+      try b.synchronize()
+      b.keys.isMissing = { _ in false }
+      try b.synchronize(.keysChanged)
+      try a.synchronize()
+      XCTAssertEqual(a.objects[unreadable]?.values[Scenario.color], .integer(7))
+      XCTAssertEqual(a.objects, b.objects)
+      for id in [unreadable, other] {
+        let time = try XCTUnwrap(scenario.record(id)?.latestStamp?.time.milliseconds)
+        XCTAssertLessThan(time, scenario.time + DeviceClock.tolerance)
+      }
+    }
+  }
+
   func testAChangeOfTheRecordWaitsAndOthersAreSent() throws {
     let (scenario, unreadable, other) = try scenario()
     let (a, b) = (scenario.devices[0], scenario.devices[1])

@@ -79,6 +79,16 @@ package struct Record: Hashable, Sendable {
     return result
   }
 
+  /// Returns the same record with stamps replaced.
+  package func mapStamps(_ transform: (Stamp) -> Stamp) -> Record {
+    switch content {
+    case .deleted(let stamp): return Record(entity: entity, .deleted(transform(stamp)))
+    case .live(var fields):
+      for index in fields.indices { fields[index].stamp = transform(fields[index].stamp) }
+      return Record(entity: entity, .live(fields))
+    }
+  }
+
   /// Returns the same record with values replaced.
   package func mapValues(_ transform: (Field) -> FieldValue) -> Record {
     guard case .live(var fields) = content else { return self }
