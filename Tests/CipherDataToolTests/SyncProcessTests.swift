@@ -91,7 +91,7 @@ final class SyncProcessTests: XCTestCase {
     try fixture.moveHub(to: "away")
     try fixture.add(#"{"$entity":"Note","text":"meanwhile"}"#, to: "A.store")
     try wait(for: "the error", watcher) {
-      try text(watcher.errors).contains("continues with a hub that was moved. The next attempt is in 1 s.")
+      try text(watcher.errors).contains("creates a hub that was lost. The next attempt is in 1 s.")
     }
     try fixture.moveHub(back: "away")
     try wait(for: "the next round", watcher) { try text(watcher.output).split(separator: "\n").count == 2 }
