@@ -44,7 +44,7 @@ extension PersistentStoreDescription {
   func preparedForSynchronization() throws -> PersistentStoreDescription {
     guard let cloudOptions else { return self }
     if !cloudOptions.hubURL.isFileURL { throw SyncError(.unsupportedHub(cloudOptions.hubURL), path: url?.path) }
-    if type != .sqlcipher { throw SyncError(.unsupportedStore(type: type.rawValue), path: url?.path) }
+    if type != .sqlcipher { throw SyncError(.unsupportedStore(type), path: url?.path) }
     var description = self
     if !description.sideTableOwners.contains(where: { $0 === SyncTables.shared }) { description.sideTableOwners.append(SyncTables.shared) }
     description.postsRemoteChangeNotifications = true

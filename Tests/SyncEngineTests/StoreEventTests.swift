@@ -16,6 +16,18 @@ import _TestSupport
 
 /// What happens to a store in the middle of synchronization: it is reopened, copied, compacted, migrated, or damaged.
 final class StoreEventTests: XCTestCase {
+  func testAStoreThatWasNotOpenedForSynchronizationIsNamedAsSuch() throws {
+    let folder = try TemporaryFolder("SyncEngineTests")
+    let open = try OpenStore(
+      PersistentStoreDescription(url: folder.file("a.store"), key: SyncedStore.databaseKey), model: MirrorModel.model)
+    defer { XCTAssertNoThrow(try open.close()) }
+    XCTAssertThrowsError(try StoreReplica(open.persistentStore, of: open.coordinator)) { error in
+      let error = error as? SyncError
+      XCTAssertEqual(error?.code, .unsupportedStore)
+      XCTAssertTrue(error?.message.contains("was not opened for synchronization") ?? false, "\(error?.message ?? "")")
+    }
+  }
+
   /// Two stores, the second of which has pending saves, a frozen commit and a staged pull.
   ///
   /// - Parameter isSent: Whether the hub has the frozen commit.

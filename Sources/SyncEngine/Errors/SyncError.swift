@@ -1,4 +1,6 @@
 import ObjectModel
+package import ObjectStore
+import SQLCipherStore
 
 /// An error of synchronization: what is wrong, where, and what to do. It never contains stored values or key material.
 ///
@@ -78,14 +80,14 @@ public struct SyncError: Error, Sendable, CustomStringConvertible {
 }
 
 extension SyncError.Reason {
-  package static func unsupportedStore(type: String) -> Self {
-    let supported = "sqlcipher"
-    if type == supported {
+  package static func unsupportedStore(_ type: StoreType) -> Self {
+    if type == .sqlcipher {
       return Self(.unsupportedStore, "The store was not opened for synchronization. Set its cloud options before the stores are loaded.")
     }
     return Self(
       .unsupportedStore,
-      "A store of the type “\(type)” cannot be synchronized. Use one of the type “\(supported)”, or set no cloud options for it.")
+      "A store of the type “\(type.rawValue)” cannot be synchronized. Use one of the type “\(StoreType.sqlcipher.rawValue)”, or set no cloud "
+        + "options for it.")
   }
 
   static var readOnlyStore: Self {

@@ -52,7 +52,7 @@ package final class StoreReplica: SyncStore {
   ) throws {
     guard let encrypted = store.incrementalStore as? SQLCipherIncrementalStore,
       let tables = try encrypted.sideTables(of: SyncTables.shared)
-    else { throw SyncError(.unsupportedStore(type: store.type.rawValue), path: store.url?.path) }
+    else { throw SyncError(.unsupportedStore(store.type), path: store.url?.path) }
     self.coordinator = coordinator
     self.store = store
     self.tables = tables
