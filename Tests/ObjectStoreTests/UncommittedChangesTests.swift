@@ -22,7 +22,7 @@ final class UncommittedChangesTests: XCTestCase {
     for _ in 0..<3 { uncommitted.add(changes(PublishedChanges.maximumListedCount / 2)) }
     XCTAssertTrue(uncommitted.isTooLarge)
     XCTAssertNil(uncommitted.commit())
-    // The next transaction begins anew.
+    // The next transaction has a list again.
     _ = uncommitted.begin()
     XCTAssertFalse(uncommitted.isTooLarge)
     uncommitted.add(changes(1))
