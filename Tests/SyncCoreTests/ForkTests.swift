@@ -146,6 +146,22 @@ final class ForkTests: XCTestCase {
     XCTAssertEqual(texts(scenario.devices[1]).filter { $0 == "other" }.count, 1)
   }
 
+  /// A copy that notices again that an object has the record of another one gives the same record to it.
+  func testWhatGotAnotherRecordIsOneObjectAfterASecondRestoration() throws {
+    let (scenario, folder, copy) = try scenario()
+    let (a, b) = (scenario.devices[0], scenario.devices[1])
+    let lost = try a.insertNote("lost", in: folder)
+    try a.synchronize()
+    a.restore(copy)
+    XCTAssertEqual(try a.insertNote("new", in: folder), lost)
+    let second = a.backUp()
+    for _ in 0..<3 {
+      try synchronize(scenario)
+      XCTAssertEqual(texts(b), ["lost", "new"])
+      a.restore(second)
+    }
+  }
+
   /// A copy sends the pending saves in other commits than the former identity, of which one may arrive at any time.
   func testASaveThatACopySendsAgainIsNeverVisibleInPart() throws {
     for formerLimit in [1, 2, 8] {

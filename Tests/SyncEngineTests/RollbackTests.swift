@@ -252,11 +252,31 @@ final class RollbackTests: XCTestCase {
     try assertEqualContents(one, other, count: 14)
   }
 
+  func testObjectsThatBecameOthersStayTheSameAfterASecondRestoration() throws {
+    let (one, other) = try stores()
+    let older = try copy(one)
+    try one.reopen()
+    try insert("lost 1", "lost 2", in: one)
+    try synchronize(one, other)
+    try restore(one, older)
+    try insert("new 1", "new 2", in: one)
+    let second = try copy(one)
+    try one.reopen()
+    for _ in 0..<3 {
+      try synchronize(one, other)
+      for store in [one, other] { XCTAssertEqual(try titles(store), ["begin", "begin", "lost 1", "lost 2", "new 1", "new 2"]) }
+      try restore(one, second)
+    }
+    try synchronize(one, other)
+    try assertEqualContents(one, other, count: 6)
+  }
+
   func testRestorationsWhilePendingChangesAreInATable() throws {
     try PendingSaves.$limit.withValue(1) {
       try testNewObjectsReplaceNoneThatWasSentByTheLostState()
       try testPendingSavesThatTheLostStateHasSentAreNotDuplicated()
       try testObjectsWithTheIDsOfObjectsThatTheLostStateHasSentBecomeOthers()
+      try testObjectsThatBecameOthersStayTheSameAfterASecondRestoration()
     }
   }
 

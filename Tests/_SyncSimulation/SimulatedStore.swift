@@ -18,6 +18,8 @@ final class SimulatedStore: SyncStore {
     var lastKey: UInt64 = 0
     /// The records of which objects got other ones, with those.
     var renewals: [(former: RecordID, new: RecordID)] = []
+    /// A number of each save that no other save of the device has, also in other states of the store.
+    var saveIdentities: [Int64: UInt64] = [:]
   }
 
   /// The process was killed.
@@ -31,6 +33,7 @@ final class SimulatedStore: SyncStore {
   /// The number of transactions that were committed.
   private(set) var commitCount = 0
   private var isInTransaction = false
+  private var lastSaveIdentity: UInt64 = 0
   /// The largest number of records, changes or objects that a call has read or written.
   private(set) var largestPortion = 0
   /// The number of objects that were read.
@@ -227,7 +230,7 @@ final class SimulatedStore: SyncStore {
 
   func renewRecords(_ ids: [RecordID]) throws -> [RecordID: RecordID] {
     try call(ids.count)
-    let renewed = Dictionary(uniqueKeysWithValues: ids.map { ($0, newID()) })
+    let renewed = Dictionary(uniqueKeysWithValues: ids.map { ($0, newID(inPlaceOf: $0)) })
     func renew(_ values: [PropertyID: FieldValue]) -> [PropertyID: FieldValue] {
       values.mapValues { value in value.reference.flatMap { renewed[$0] }.map { .reference($0) } ?? value }
     }
@@ -259,6 +262,14 @@ final class SimulatedStore: SyncStore {
     }
   }
 
+  /// Returns the same ID in each state of the store that contains the save that has inserted the object.
+  private func newID(inPlaceOf id: RecordID) -> RecordID {
+    let save = state.saves.first { $0.number > state.zone.settledThrough && $0.changes.contains { $0.id == id } }
+    guard let identity = save.flatMap({ state.saveIdentities[$0.number] }) else { return newID() }
+    let low = 1 << 63 | (id.low &* 0x9E37_79B9_7F4A_7C15 ^ (state.range << 32 | identity) &* 0xC2B2_AE3D_27D4_EB4F) >> 1
+    return RecordID(high: hasOrderedIDs ? 1 : low &* 0x9E37_79B9_7F4A_7C15, low: low)
+  }
+
   /// Sets the objects that are there before synchronization begins.
   func setExistingObjects(_ objects: [RecordID: SyncedObject]) {
     state.objects = objects
@@ -275,6 +286,8 @@ final class SimulatedStore: SyncStore {
       state.lastNumber += 1
       let save = PendingSave(number: state.lastNumber, stamp: stamp, changes: changes)
       state.saves.append(save)
+      lastSaveIdentity += 1
+      state.saveIdentities[save.number] = lastSaveIdentity
       for change in changes {
         if let values = change.values {
           state.objects[change.id, default: SyncedObject(entity: change.entity, [:])].values.merge(values) { $1 }

@@ -336,11 +336,11 @@ package final class Simulation {
     device.copy = nil
     // A device that does not notice stamps its saves by its wall clock, which is later than anything that it has stamped, unless the clock
     // was set back. It does not notice the commits of an identity that it has taken since.
-    let isNoticed =
-      random.chance(0.4) || lastTime.milliseconds >= copy.zone.clock.hubTime(at: wall(of: device))
-      || copy.zone.device != device.store.state.zone.device
-    // One fault at a time: the copy may contain what was saved after a restoration that the device has not noticed yet.
-    if isNoticed, copy.zone.device == device.forkedIdentity { return }
+    let isStampedTwice = lastTime.milliseconds >= copy.zone.clock.hubTime(at: wall(of: device))
+    // A copy that contains what was saved after a restoration that the device had not noticed does not notice this one either.
+    let isOfFork = copy.zone.device == device.forkedIdentity
+    if isOfFork, isStampedTwice { return }
+    let isNoticed = !isOfFork && (random.chance(0.4) || isStampedTwice || copy.zone.device != device.store.state.zone.device)
     checks.noteLostSaves(of: device, restoredTo: copy) { storage.version(of: hashing.name(of: $0)) != nil }
     device.store.state = copy
     device.client = makeClient(device)
@@ -353,6 +353,7 @@ package final class Simulation {
     if !isNoticed {
       // Often something is saved before anything is pulled.
       if random.chance(0.5) { try survivingKill(device) { try save(on: device, &random) } }
+      if random.chance(0.4) { device.copy = device.store.state }
       return try handle(.remoteChange, on: device, &random)
     }
     try handleCopy(device, &random)

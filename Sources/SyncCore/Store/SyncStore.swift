@@ -31,7 +31,8 @@ package protocol SyncStore: AnyObject {
   /// Gives new records to objects that pending saves have inserted, because the zone has other objects under the same IDs.
   ///
   /// From then on, the pending saves change and refer to the new records, and the former ones have no objects. An object that is inserted
-  /// later gets the ID of none of the records with an entry.
+  /// later gets the ID of none of the records with an entry. A new record follows from the former one and the save that inserted the object,
+  /// so that another state of the store gives the same one to the same object.
   /// - Returns: The new records, by the former ones.
   func renewRecords(_ ids: [RecordID]) throws -> [RecordID: RecordID]
 

@@ -2,7 +2,7 @@ import Foundation
 import ObjectModel
 import ObjectStore
 import SQLCipherStore
-import SyncCore
+package import SyncCore
 
 /// The records that objects had before they were inserted again.
 ///
@@ -32,9 +32,28 @@ extension StoreReplica {
     return former
   }
 
+  package func renewRecords(_ ids: [RecordID]) throws -> [RecordID: RecordID] {
+    var renewed: [RecordID: RecordID] = [:]
+    for id in ids {
+      let new = try newStableID(inPlaceOf: id, insertedBy: pending().firstSave(of: id))
+      renewed[id] = RecordID(new)
+      try transactionTables.execute(SyncStatement.renewFormerRecord, RecordID(new).slot, id.slot)
+      guard let object = try pending().object(of: id) else { continue }
+      try history.setStableIDs([(object, new)])
+      if var row = try row(of: id), row.object == object {
+        row.object = nil
+        try setRow(row, of: id)
+      }
+    }
+    // The saves that are read again have the new records.
+    pendingSaves = nil
+    try readPendingSaves()
+    return renewed
+  }
+
   /// Gives new records to objects that a save has inserted although their records are deleted, or are those of other objects: a store that
   /// was replaced by an older copy of itself gives IDs that lost objects have.
-  func renewRecords(_ insertions: RecordSet, in number: Int64, _ pending: PendingSaves) throws {
+  func renewRecords(_ insertions: RecordSet, in save: (number: Int64, wall: Int64), _ pending: PendingSaves) throws {
     var renewed: [RecordID: RecordID] = [:]
     for id in insertions {
       guard let object = try pending.object(of: id) else { continue }
@@ -45,17 +64,29 @@ extension StoreReplica {
       guard row?.entry.isOrphan ?? false || state?.isDeleted ?? false || isTaken, try pending.currentChange(of: id)?.values != nil else {
         continue
       }
-      let new = UUID()
+      let new = try newStableID(inPlaceOf: id, insertedBy: save)
       renewed[id] = RecordID(new)
       try history.setStableIDs([(object, new)])
       if isTaken { continue }
       try transactionTables.execute(
-        SyncStatement.addFormerRecord, id.slot, schema.column(ofEntity: object.entity), .int(object.key), .int(number))
+        SyncStatement.addFormerRecord, id.slot, schema.column(ofEntity: object.entity), .int(object.key), .int(save.number))
       if var row, row.object != nil {
         row.object = nil
         try setRow(row, of: id)
       }
     }
     if !renewed.isEmpty { try pending.renew(renewed) }
+  }
+
+  /// Returns a new stable ID of an object.
+  ///
+  /// It follows from the former record and the save: an older copy of the store that contains the same save gives the same ID to the object,
+  /// which therefore stays one.
+  private func newStableID(inPlaceOf id: RecordID, insertedBy save: (number: Int64, wall: Int64)?) throws -> UUID {
+    guard let save else { return UUID() }
+    let new = UUID.digest(of: "CipherData record in place of \(id.uuid) by \(save.number) of \(save.wall)")
+    // The copy can be of a state after the first time, in which another object has the ID.
+    let isFree = try row(of: RecordID(new))?.object == nil && history.reference(forStableID: new) == nil
+    return isFree ? new : UUID()
   }
 }

@@ -18,6 +18,8 @@ final class PendingSaves {
 
   private struct Save {
     let number: Int64
+    /// When it was made, in milliseconds since 1970.
+    let wall: Int64
     var stamp: Stamp
     /// The positions of its changes.
     var changes: Range<Int>
@@ -63,7 +65,7 @@ final class PendingSaves {
       defer { insertions = RecordSet() }
       if changes.end == start { return }
       let stamp = try prepare(number, wall, insertions)
-      saves.append(Save(number: number, stamp: stamp, changes: start..<changes.end))
+      saves.append(Save(number: number, wall: wall, stamp: stamp, changes: start..<changes.end))
     }
     scanned = newest
     return isWhole
@@ -141,6 +143,13 @@ final class PendingSaves {
   }
 
   func object(of id: RecordID) throws -> ObjectReference? { try changes.object(of: id) }
+
+  /// Returns the first save that changes a record: its number and the time at which it was made, in milliseconds since 1970.
+  func firstSave(of id: RecordID) throws -> (number: Int64, wall: Int64)? {
+    guard let position = try changes.changes(of: id).first?.position, position < start else { return nil }
+    let save = saves[saves.partitioningIndex { $0.changes.upperBound > position }]
+    return (save.number, save.wall)
+  }
 
   /// Returns the records whose changes refer to a record, and perhaps others.
   func referrers(of id: RecordID) throws -> Set<RecordID> { try changes.referrers(of: id) }

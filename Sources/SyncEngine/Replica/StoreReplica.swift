@@ -39,7 +39,7 @@ package final class StoreReplica: SyncStore {
   var baselineKeys: (entity: Int, keys: [Int64])?
 
   /// The saves that were read, in all transactions since the last one that failed.
-  private var pendingSaves: PendingSaves?
+  var pendingSaves: PendingSaves?
 
   /// The commit for which the mark of the store's lineage was published.
   private var published: Digest?
@@ -186,7 +186,7 @@ package final class StoreReplica: SyncStore {
   }
 
   /// Reads the saves since the last transaction, and stamps them.
-  private func readPendingSaves() throws {
+  func readPendingSaves() throws {
     if try pendingSaves?.isReplaced ?? false { pendingSaves = nil }
     // What another replica has stored.
     if pendingSaves == nil { try removeStoredChanges() }
@@ -205,7 +205,7 @@ package final class StoreReplica: SyncStore {
       var clock = state.zone.clock
       let isWhole = try pending.read(reader, formerRecords(), through: newest) { number, made, insertions in
         if let known = stamps[number] { return known }
-        try renewRecords(insertions, in: number, pending)
+        try renewRecords(insertions, in: (number, made), pending)
         let stamp = Stamp(clock.stamp(at: min(made, now)), state.zone.device)
         try setStamp(stamp, of: number)
         return stamp
@@ -233,25 +233,6 @@ package final class StoreReplica: SyncStore {
   package func restamp(_ stamps: [Int64: Stamp]) throws {
     for (number, stamp) in stamps { try setStamp(stamp, of: number) }
     try pending().restamp(stamps)
-  }
-
-  package func renewRecords(_ ids: [RecordID]) throws -> [RecordID: RecordID] {
-    var renewed: [RecordID: RecordID] = [:]
-    for id in ids {
-      let new = UUID()
-      renewed[id] = RecordID(new)
-      try transactionTables.execute(SyncStatement.renewFormerRecord, RecordID(new).slot, id.slot)
-      guard let object = try pending().object(of: id) else { continue }
-      try history.setStableIDs([(object, new)])
-      if var row = try row(of: id), row.object == object {
-        row.object = nil
-        try setRow(row, of: id)
-      }
-    }
-    // The saves that are read again have the new records.
-    pendingSaves = nil
-    try readPendingSaves()
-    return renewed
   }
 
   private func setStamp(_ stamp: Stamp, of number: Int64) throws {
