@@ -34,6 +34,7 @@ final class SimulatedStore: SyncStore {
   private(set) var commitCount = 0
   private var isInTransaction = false
   private var lastSaveIdentity: UInt64 = 0
+  private let firstRange: UInt64
   /// The largest number of records, changes or objects that a call has read or written.
   private(set) var largestPortion = 0
   /// The number of objects that were read.
@@ -52,7 +53,7 @@ final class SimulatedStore: SyncStore {
   let hasOrderedIDs: Bool
 
   init(device: DeviceID, range: UInt64, hasOrderedIDs: Bool = false) {
-    self.hasOrderedIDs = hasOrderedIDs
+    (self.hasOrderedIDs, firstRange) = (hasOrderedIDs, range)
     state = State(zone: ZoneState(device: device), range: range)
   }
 
@@ -266,7 +267,7 @@ final class SimulatedStore: SyncStore {
   private func newID(inPlaceOf id: RecordID) -> RecordID {
     let save = state.saves.first { $0.number > state.zone.settledThrough && $0.changes.contains { $0.id == id } }
     guard let identity = save.flatMap({ state.saveIdentities[$0.number] }) else { return newID() }
-    let low = 1 << 63 | (id.low &* 0x9E37_79B9_7F4A_7C15 ^ (state.range << 32 | identity) &* 0xC2B2_AE3D_27D4_EB4F) >> 1
+    let low = 1 << 63 | (id.low &* 0x9E37_79B9_7F4A_7C15 ^ (firstRange << 32 | identity) &* 0xC2B2_AE3D_27D4_EB4F) >> 1
     return RecordID(high: hasOrderedIDs ? 1 : low &* 0x9E37_79B9_7F4A_7C15, low: low)
   }
 

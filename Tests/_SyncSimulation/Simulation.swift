@@ -339,7 +339,9 @@ package final class Simulation {
     let isStampedTwice = lastTime.milliseconds >= copy.zone.clock.hubTime(at: wall(of: device))
     // A copy that contains what was saved after a restoration that the device had not noticed does not notice this one either.
     let isOfFork = copy.zone.device == device.forkedIdentity
-    if isOfFork, isStampedTwice { return }
+    // The zone must have a commit that shows it: the device may have taken another identity since, of which the copy does not know.
+    let isShown = storage.state.devices[copy.zone.device].map { $0.deviceSequence > copy.zone.deviceSequence } ?? false
+    if isOfFork, isStampedTwice || copy.zone.device != device.store.state.zone.device && !isShown { return }
     let isNoticed = !isOfFork && (random.chance(0.4) || isStampedTwice || copy.zone.device != device.store.state.zone.device)
     checks.noteLostSaves(of: device, restoredTo: copy) { storage.version(of: hashing.name(of: $0)) != nil }
     device.store.state = copy
