@@ -50,6 +50,14 @@ final class SyncFailureTests: XCTestCase {
     try fixture.fail(65, ["does not have the account"], "run", "A.store", "--hub", "other.store", "--create-hub")
   }
 
+  func testNoSecondHubIsCreated() async throws {
+    let fixture = try await SyncFixture.joined()
+    try fixture.fail(73, ["hub.store, which exists"], "run", "B.store", "--hub", "new.store", "--create-hub")
+    XCTAssertFalse(fixture.exists("new.store"))
+    try fixture.succeed("run", "B.store", "--create-hub")
+    try fixture.assertEqualContents(count: 4)
+  }
+
   func testAnExistingRecoveryFileIsNotOverwritten() async throws {
     let fixture = try await SyncFixture()
     _ = try fixture.tool.folder.file("recovery", "precious")

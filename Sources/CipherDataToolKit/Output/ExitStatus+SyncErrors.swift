@@ -7,7 +7,7 @@ extension SyncError {
   var exitStatus: ExitStatus {
     switch code {
     case .busy, .joinRequestExpired: .busy
-    case .alreadySynchronized: .cannotCreate
+    case .alreadySynchronized, .hubExists: .cannotCreate
     case .accountNotFound, .joinRefused: .noKey
     case .leaseUnavailable, .damagedState: .damage
     case .transactionEnded: .software

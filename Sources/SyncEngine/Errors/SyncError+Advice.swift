@@ -24,6 +24,10 @@ extension SyncError.Code {
         user: "These data are not synchronized yet.", developer: "Create an account, or join one.")
     case .alreadySynchronized:
       ErrorAdvice(user: "These data are synchronized already.", developer: "Leave the account first.")
+    case .hubExists:
+      ErrorAdvice(
+        user: "These data are synchronized already.",
+        developer: "Use the path of the existing hub. To replace a hub that is damaged, move its files away first.")
     case .historyMissing, .neededBySynchronization:
       ErrorAdvice(
         user: "Synchronization was interrupted. Switch it off and on again.",

@@ -16,6 +16,8 @@ public struct SyncError: Error, Sendable, CustomStringConvertible {
     case notSynchronized
     /// The store is already synchronized.
     case alreadySynchronized
+    /// No new hub is created, because the one that the store is synchronized with exists at another path.
+    case hubExists
     /// The store keeps no history of values or no stable IDs, which synchronization needs.
     case historyMissing
     /// Synchronization needs what was to be removed from the store.
@@ -107,6 +109,13 @@ extension SyncError.Reason {
 
   package static var alreadySynchronized: Self {
     Self(.alreadySynchronized, "The store is already synchronized. Leave its zone first to synchronize it with another hub.")
+  }
+
+  static func hubExists(_ path: String) -> Self {
+    Self(
+      .hubExists,
+      "The store is synchronized with the hub \(path), which exists, so no new one was created: devices with two hubs do not see each other's "
+        + "changes. Continue without creating a hub. If it cannot be used any more, move its files away first.")
   }
 
   static var historyMissing: Self {

@@ -43,8 +43,9 @@ package final class SyncService: Sendable {
   /// - Parameters:
   ///   - hubPath: The new path of the hub's file, if it was moved.
   ///   - createsHub: Whether to create the hub's file if it does not exist, because the hub was lost. The next round creates the account.
-  /// - Throws: ``SyncError`` with `notSynchronized` if the store was never set up, or `busy` if another process synchronizes it. An error of
-  ///   the hub if the new path is not that of a hub with the account: the store then keeps the former path.
+  /// - Throws: ``SyncError`` with `notSynchronized` if the store was never set up, `busy` if another process synchronizes it, or
+  ///   `hubExists` if the hub would be a second one. An error of the hub if the new path is not that of a hub with the account: the store
+  ///   then keeps the former path.
   package static func resume(
     _ store: PersistentStore, of coordinator: PersistentStoreCoordinator, hubPath: String? = nil, createsHub: Bool = false
   ) async throws -> SyncService {
@@ -55,6 +56,9 @@ package final class SyncService: Sendable {
       let lease = try takeLease(of: store)
       let path = hubPath ?? account.hubPath
       let isNewHub = createsHub && !FileManager.default.fileExists(atPath: path)
+      if isNewHub, FileManager.default.fileExists(atPath: account.hubPath) {
+        throw SyncError(.hubExists(account.hubPath), path: store.url?.path)
+      }
       if isNewHub { await (try await EmbeddedHub.create(at: path, hashing: ZoneHashing.shared)).close() }
       if let hubPath, hubPath != account.hubPath {
         let moved = EmbeddedHub(path: hubPath, hashing: ZoneHashing.shared)
