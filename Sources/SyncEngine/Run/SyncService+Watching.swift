@@ -20,6 +20,9 @@ extension SyncService {
     static let lastDelay = 60.0
     /// Between attempts to watch the hub.
     static let watch = 2.0
+    /// After a round that has sent something. Saves that follow each other quickly are sent together, which costs each of them less: rounds
+    /// use the same connection of the store.
+    static let gathering = 0.02
   }
 
   /// Synchronizes whenever the store is saved, the hub has news, or some time has passed, until the stream ends or its task is canceled.
@@ -63,11 +66,14 @@ extension SyncService {
 
   private func run(_ signal: SyncSignal, _ report: @Sendable (Update) -> Void) async {
     var delay = Interval.firstDelay
+    var next = ContinuousClock.now
     for await _ in signal.wakes {
+      if next > .now, (try? await Task.sleep(until: next)) == nil { return }
       guard let pulls = signal.take() else { continue }
       let began = Date()
       do {
         let round = try await synchronize(pulls: pulls)
+        if round.pushed > 0 { next = .now + .seconds(Interval.gathering) }
         if round != SyncRunner.Round() { report(.round(round, began: began)) }
         delay = Interval.firstDelay
       } catch {

@@ -46,6 +46,8 @@ struct SyncSides {
     private let isSynchronized: Bool
     private var container: PersistentContainer?
     private var employees: [Employee] = []
+    /// The employees with smaller numbers are changed.
+    private var changed: Int64 = 0
     private var round = 0
     private var measured = Measured()
 
@@ -73,7 +75,8 @@ struct SyncSides {
 
     private func prepare(_ count: Int) async throws {
       let context = try await open().viewContext
-      employees = try context.fetch(Employee.all.where { $0.number < Int64(count) })
+      changed = Int64(count)
+      employees = try context.fetch(Employee.all.where { $0.number < changed })
       round += 1
     }
 
@@ -86,13 +89,13 @@ struct SyncSides {
       }
     }
 
-    /// Waits until the hub has everything, and returns the number of employees with the values of the round.
+    /// Waits until the hub has everything, and returns the number of changed employees with the values of the round.
     private func finish() async throws -> UInt64 {
       employees = []
       container?.viewContext.reset()
       if let synced = container as? PersistentCloudContainer { try await synced.waitUntilSynced() }
       let value = Double(round)
-      return UInt64(try container?.newBackgroundContext().count(for: Employee.all.where { $0.salary == value }) ?? 0)
+      return UInt64(try container?.newBackgroundContext().count(for: Employee.all.where { $0.number < changed && $0.salary == value }) ?? 0)
     }
 
     /// The CPU time of the thread that saves. The process sends the saves at the same time.
