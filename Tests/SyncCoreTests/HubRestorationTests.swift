@@ -128,6 +128,48 @@ final class HubRestorationTests: XCTestCase {
     assertEqualObjects(scenario)
   }
 
+  /// An accepted commit that the hub lost has a greater number than a later commit of another device to the same records.
+  func testASaveIsNotVisibleInPartAfterTheAnswerOfALostCommit() throws {
+    for (recordsInPage, isAnsweredFirst) in [(1, true), (2, true), (100, true), (1, false), (2, false), (100, false)] {
+      let scenario = Scenario(deviceCount: 3)
+      let (a, b, c) = (scenario.devices[0], scenario.devices[1], scenario.devices[2])
+      b.limits.recordsInPage = recordsInPage
+      b.restart()
+      let folder = try a.insertFolder("Home")
+      let note = try a.insertNote("1", in: folder)
+      for device in [a, b, c] { try device.synchronize() }
+      let copy = scenario.backUpHub()
+      try c.insertNote("lost", in: folder)
+      try c.synchronize()
+      try b.set(Scenario.color, .integer(7), of: note)
+      guard case .push(let commit)? = try b.handle(.save).first else { return XCTFail("no commit") }
+      let answer = try scenario.answer(.push(commit))
+      scenario.restoreHub(copy, incarnation: nil)
+      let other = a.newID()
+      try a.save(
+        PendingChange(note, entity: Scenario.note, [Scenario.text: .text("2")]),
+        PendingChange(other, entity: Scenario.note, [Scenario.text: .text("2"), Scenario.owner: .reference(folder)]))
+      try a.synchronize()
+      // The request of the pull was sent before the answer arrives, or what it brings was imported before.
+      var actions = try b.handle(.remoteChange)
+      var isAnswered = false
+      while !isAnswered || !actions.isEmpty {
+        if !isAnswered, isAnsweredFirst || b.zone.base.sequence == 2 || actions.isEmpty {
+          actions += try b.handle(answer)
+          isAnswered = true
+        } else {
+          actions += try b.handle(scenario.answer(actions.removeFirst()))
+        }
+        XCTAssertEqual(b.objects[note]?.values[Scenario.text] == .text("2"), b.objects[other] != nil, "\(recordsInPage) records in a page")
+      }
+      for _ in 0..<2 { for device in [a, b, c] { try device.synchronize() } }
+      XCTAssertEqual(c.objects[note]?.values[Scenario.text], .text("2"))
+      XCTAssertEqual(a.objects[note]?.values[Scenario.color], .integer(7))
+      XCTAssertEqual(a.objects.count, 4)
+      assertEqualObjects(scenario)
+    }
+  }
+
   /// What was complete on all devices stays so, also if the hub has lost more than a commit can have.
   func testWhatARestoredHubHasLostIsVisibleAtOnce() throws {
     let scenario = Scenario()

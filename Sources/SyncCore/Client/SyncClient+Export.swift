@@ -177,6 +177,15 @@ extension SyncClient {
     let listed = zone.staging?.point ?? zone.base
     if point.sequence <= listed.sequence { return false }
     if frozen.commit.part.number > 0 { return false }
+    let records = frozen.commit.records.map { record in
+      StoredRecord(
+        name: record.name, sequence: point.sequence, version: record.version, isDeleted: record.isDeleted, body: record.body)
+    }
+    let opened = records.map { try? sealing.open($0) }
+    // The hub accepts a commit only if it changes the last states. If others were pulled since, the hub was restored meanwhile.
+    for (record, opened) in zip(frozen.commit.records, opened) {
+      if let opened, try store.entry(of: opened.id)?.base?.version != record.replacedVersion { return false }
+    }
     zone.settledThrough = frozen.through
     try store.setOutbox(nil)
     let next = ChainPoint(
@@ -188,11 +197,7 @@ extension SyncClient {
       zone.accepted = point
     }
     var (changed, unexpected): ([RecordID], RecordSet) = ([], RecordSet())
-    for record in frozen.commit.records {
-      let stored = StoredRecord(
-        name: record.name, sequence: point.sequence, version: record.version, isDeleted: record.isDeleted, body: record.body)
-      changed += try setBase(stored, &zone, &unexpected, in: store)
-    }
+    for (record, opened) in zip(records, opened) { changed += try setBase(record, opened, &zone, &unexpected, in: store) }
     try holdSettledChanges(through: frozen.through, in: store)
     try store.setZone(zone)
     try updateObjects(of: changed, in: store)

@@ -1,13 +1,19 @@
 extension SyncClient {
+  /// What a page has led to.
+  enum PullProgress {
+    case incomplete
+    case complete
+    /// The pages may be of another history than a commit that the hub has accepted. Pulling again shows it, if nothing is sent meanwhile.
+    case outdated
+  }
+
   /// Stages a page, and imports all pages with the last one.
-  ///
-  /// - Returns: Whether the pull is complete.
-  func receive(_ page: PullPage, in store: some SyncStore, _ environment: Environment) throws -> Bool {
+  func receive(_ page: PullPage, in store: some SyncStore, _ environment: Environment) throws -> PullProgress {
     try correctClock(page.hubTime, in: store, environment)
     var zone = try store.zone()
     if let incarnation = zone.incarnation, incarnation != page.incarnation {
       try salvage(page.incarnation, in: store)
-      return false
+      return .incomplete
     }
     zone.incarnation = page.incarnation
     var staging = zone.staging ?? ZoneState.Staging(from: zone.base)
@@ -17,7 +23,7 @@ extension SyncClient {
       staging.point = ChainPoint(sequence: entry.sequence, head: try hashing.head(after: staging.point.head, adding: entry.digest))
       if let accepted = zone.accepted, accepted.sequence == staging.point.sequence, accepted != staging.point {
         try salvage(page.incarnation, in: store)
-        return false
+        return .incomplete
       }
       if entry.digest == outbox?.digest { staging.listedOutbox = entry.digest }
       if isFork(entry, zone, outbox) { isForked = true }
@@ -32,8 +38,39 @@ extension SyncClient {
     staging.head = page.head
     zone.staging = staging
     try store.setZone(zone)
-    if page.isLast { try importStagedRecords(in: store) }
-    return page.isLast
+    if !page.isLast { return .incomplete }
+    if try isOutdated(zone, staging, in: store) {
+      try store.removeStagedRecords()
+      zone.staging = nil
+      try store.setZone(zone)
+      return .outdated
+    }
+    try importStagedRecords(in: store)
+    return .complete
+  }
+
+  /// Returns whether the staged records were read before the hub has accepted the last commit, and contain earlier states of its records.
+  ///
+  /// Such a state can be the device's own. If it is that of another device, the hub would not have accepted the commit: it was restored
+  /// meanwhile.
+  private func isOutdated(_ zone: ZoneState, _ staging: ZoneState.Staging, in store: some SyncStore) throws -> Bool {
+    guard let accepted = zone.accepted, accepted.sequence > staging.point.sequence else { return false }
+    var isOutdated = false
+    try forEachStagedRecord(in: store) { stored in
+      guard !isOutdated, let id = try? sealing.open(stored).id, let known = try store.entry(of: id)?.base else { return }
+      isOutdated = known.sequence > stored.sequence
+    }
+    return isOutdated
+  }
+
+  private func forEachStagedRecord(in store: some SyncStore, _ body: (StoredRecord) throws -> Void) throws {
+    var position = 0
+    while true {
+      let batch = try store.stagedRecords(after: position, maximumCount: limits.recordsInBatch)
+      if batch.isEmpty { return }
+      position += batch.count
+      for stored in batch { try body(stored) }
+    }
   }
 
   /// Imports the staged records: first all states, then, in batches, the objects that follow from them.
@@ -41,14 +78,8 @@ extension SyncClient {
     var zone = try store.zone()
     guard let staging = zone.staging else { return }
     var (changed, unexpected) = (RecordSet(), RecordSet())
-    var position = 0
-    while true {
-      let batch = try store.stagedRecords(after: position, maximumCount: limits.recordsInBatch)
-      if batch.isEmpty { break }
-      position += batch.count
-      for stored in batch {
-        changed.formUnion(try setBase(stored, &zone, &unexpected, in: store))
-      }
+    try forEachStagedRecord(in: store) { stored in
+      changed.formUnion(try setBase(stored, try? sealing.open(stored), &zone, &unexpected, in: store))
     }
     try store.removeStagedRecords()
     let collisions = try collisions(among: unexpected, staging, in: store)
@@ -69,12 +100,15 @@ extension SyncClient {
 
   /// Sets the state of a record on the hub, or quarantines the record if it cannot be opened.
   ///
-  /// - Parameter unexpected: The record is added if it has arrived for the first time, although pending saves have changed it.
+  /// - Parameters:
+  ///   - opened: The record, if it could be opened.
+  ///   - unexpected: The record is added if it has arrived for the first time, although pending saves have changed it.
   /// - Returns: The records whose objects may change.
   func setBase(
-    _ stored: StoredRecord, _ zone: inout ZoneState, _ unexpected: inout RecordSet, in store: some SyncStore
+    _ stored: StoredRecord, _ opened: (id: RecordID, record: Record)?, _ zone: inout ZoneState, _ unexpected: inout RecordSet,
+    in store: some SyncStore
   ) throws -> [RecordID] {
-    guard let (id, record) = try? sealing.open(stored) else {
+    guard let (id, record) = opened else {
       try store.setQuarantined(stored, stored.name)
       return []
     }

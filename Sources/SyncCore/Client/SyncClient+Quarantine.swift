@@ -16,7 +16,7 @@ extension SyncClient {
   func reopenQuarantined(in store: some SyncStore) throws {
     var zone = try store.zone()
     var (changed, unexpected): ([RecordID], RecordSet) = ([], RecordSet())
-    try forEachQuarantined(in: store) { changed += try setBase($0, &zone, &unexpected, in: store) }
+    try forEachQuarantined(in: store) { changed += try setBase($0, try? sealing.open($0), &zone, &unexpected, in: store) }
     try store.setZone(zone)
     try updateObjects(of: changed, in: store)
   }

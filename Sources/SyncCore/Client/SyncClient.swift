@@ -128,8 +128,11 @@ package struct SyncClient {
       // A late or repeated page does not continue what was pulled.
       guard page.request == pull else { return }
       pull = nil
-      let isComplete = try store.transaction { try receive(page, in: store, environment) }
-      if isComplete { mustPull = false } else { wantsPull = true }
+      switch try store.transaction({ try receive(page, in: store, environment) }) {
+      case .complete: mustPull = false
+      case .incomplete: wantsPull = true
+      case .outdated: (wantsPull, mustPull) = (true, true)
+      }
     }
   }
 
