@@ -62,6 +62,8 @@ final class CloudEventTests: CloudTestCase {
     let one = try await container("one")
     let posted = PostedEvents(of: one)
     _ = try await one.createAccount()
+    // What is inserted earlier may be added as an object from before.
+    try await one.waitUntilSynced()
     try await insertNotes(1, in: one)
     try await one.synchronize()
     try await insertNotes(2, in: one)
