@@ -141,7 +141,7 @@ final class StableIDCommandTests: XCTestCase {
     XCTAssertEqual(result.status, 0, result.error)
     XCTAssertTrue(
       result.error.contains("Tag: 1 found by values, with other stable IDs than in the input; they keep their own"), result.error)
-    XCTAssertTrue(result.error.contains("; 1 stable IDs not assigned"), result.error)
+    XCTAssertTrue(result.error.contains("; 1 stable ID not assigned"), result.error)
     XCTAssertEqual(try fixture.run(["export", "test.store", "--entity", "Task", "--stable-ids"]).output, before)
     let tags = try fixture.run(["export", "test.store", "--entity", "Tag", "--stable-ids"]).output
     XCTAssertTrue(tags.contains("000000000002\",\"name\":\"z\""), tags)

@@ -64,6 +64,21 @@ final class SyncCommandTests: XCTestCase {
     XCTAssertEqual(try fixture.status("A.store")["lastError"], .null)
   }
 
+  func testAStoreThatWasRestoredSaysSo() async throws {
+    let fixture = try await SyncFixture.joined()
+    XCTAssertEqual(try fixture.tool.run(["backup", "B.store", "B.backup"]).status, 0)
+    try fixture.add(#"{"$entity":"Note","text":"lost"}"#, to: "B.store")
+    XCTAssertFalse(try fixture.succeed("run", "B.store").error.contains("new device"))
+    XCTAssertFalse(try fixture.succeed("status", "B.store").output.contains("Z  setup "))
+    XCTAssertEqual(try fixture.tool.run(["replace", "B.store", "B.backup", "--yes"]).status, 0)
+    let restored = try fixture.succeed("run", "B.store")
+    XCTAssertTrue(restored.error.contains("continues as a new device"), restored.error)
+    XCTAssertFalse(try fixture.succeed("run", "B.store").error.contains("new device"))
+    try fixture.succeed("run", "A.store")
+    try fixture.assertEqualContents(count: 5)
+    XCTAssertTrue(try fixture.succeed("status", "B.store").output.contains("Z  setup "), "The event is in the list.")
+  }
+
   func testTheStatusAsJSONHasTheSameFieldsAlways() async throws {
     let fixture = try await SyncFixture.joined()
     let status = try fixture.status("A.store")

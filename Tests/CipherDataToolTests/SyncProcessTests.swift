@@ -1,5 +1,6 @@
 import CipherDataToolKit
 import Foundation
+import ObjectModel
 import XCTest
 
 /// `cipherdata sync run --watch`, next to other processes.
@@ -62,6 +63,38 @@ final class SyncProcessTests: XCTestCase {
     try wait(for: "the second note", watchers[0]) { try text(watchers[0].output).contains("1 change received, 0 sent") }
     for watcher in watchers { XCTAssertEqual(watcher.end(), 130) }
     try fixture.assertEqualContents(count: 6)
+  }
+
+  func testAMigrationEndsTheWatchersOfTheFormerModel() async throws {
+    let fixture = try await SyncFixture.joined()
+    let watcher = try Watcher(fixture, "A.store")
+    defer { if watcher.process.isRunning { watcher.process.terminate() } }
+    try wait(for: "the lease", watcher) { try fixture.sync(["run", "A.store"]).status == 75 }
+    let model = ManagedObjectModel {
+      Entity("Folder") {
+        Attribute("title", .string)
+        Attribute("size", .integer64)
+        Attribute("color", .string)
+        Relationship("notes", toMany: "Note", inverse: "folder").onDelete(.cascade)
+      }
+      Entity("Note") {
+        Attribute("text", .string)
+        Attribute("rating", .double)
+        Relationship("folder", to: "Folder", inverse: "notes")
+      }
+    }
+    let folder = fixture.tool.path("New.xcdatamodel")
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+    try model.xmlData().write(to: URL(fileURLWithPath: folder + "/contents"))
+    let migrated = try fixture.tool.run(["migrate", "A.store", "--model", "New.xcdatamodel"])
+    XCTAssertEqual(migrated.status, 0, migrated.error)
+    try fixture.add(#"{"$entity":"Note","text":"after"}"#, to: "A.store")
+    watcher.process.waitUntilExit()
+    let errors = try text(watcher.errors)
+    XCTAssertEqual(watcher.process.terminationStatus, 65, errors)
+    XCTAssertTrue(errors.contains("migrated elsewhere"), errors)
+    for store in ["A.store", "B.store"] { try fixture.succeed("run", store) }
+    XCTAssertTrue(try fixture.contents("B.store").contains { $0.hasPrefix("after") })
   }
 
   func testOneProcessSynchronizesAStoreAndTheNextOneTakesOver() async throws {

@@ -98,7 +98,7 @@ final class UnusualHostTests: XCTestCase {
       ["import", "test.store", "pipe", "--entity", "Tag"],
       through: ["/bin/sh", "-c", "mkfifo pipe; echo '{\"name\":\"one\"}' >pipe & exec timeout -s KILL 30 \"$@\"", "sh"])
     XCTAssertEqual(result.status, 0, result.error)
-    XCTAssertTrue(result.error.contains("1 objects inserted"), result.error)
+    XCTAssertTrue(result.error.contains("1 object inserted"), result.error)
   }
 
   func testStoreSurvivesAFileSizeLimit() async throws {

@@ -167,7 +167,7 @@ struct SyncDemonstration {
       let exitReport = ExitReport(error)
       guard exitReport.status == .noInput else { throw error }
       let pending = try device.synced.status().pendingChanges
-      return try line("\(device.name): exit status \(exitReport.status.rawValue), \(SyncText.count(pending, "change")) wait for the hub")
+      return try line("\(device.name): exit status \(exitReport.status.rawValue), \(CountText.text(pending, "change")) wait for the hub")
     }
     throw ToolError(.software, "Synchronization without a hub succeeded, which must not happen.")
   }

@@ -67,7 +67,7 @@ struct DoctorCommand: AsyncParsableCommand {
     let advice = findings.count { $0.grade == .advice || $0.grade == .failure }
     try sink.line("")
     try sink.line(
-      advice == 0 ? "Nothing to do." : "\(advice) recommendation\(advice == 1 ? "" : "s"); see the lines marked ! or ✗.")
+      advice == 0 ? "Nothing to do." : "\(CountText.text(advice, "recommendation")); see the lines marked ! or ✗.")
   }
 
   private static func wrapped(_ text: String, width: Int) -> [String] {

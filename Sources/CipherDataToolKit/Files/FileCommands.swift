@@ -59,14 +59,14 @@ struct VerifyCommand: AsyncParsableCommand {
     // If the file is damaged, its list of external files cannot be trusted.
     if sweep, damage.isEmpty {
       let count = try await file.sweepExternalFiles()
-      if count > 0 { Tool.note("Removed \(count) left-over file\(count == 1 ? "" : "s").") }
+      if count > 0 { Tool.note("Removed \(CountText.text(count, "left-over file")).") }
     } else {
       for finding in findings where finding.kind == .leftover { try sink.line("left over: " + TableWriter.printable(finding.description)) }
     }
     if damage.isEmpty { try sink.line("ok") }
     try sink.flush()
     if !damage.isEmpty {
-      throw ToolError(.damage, "\(store.store): \(damage.count) finding\(damage.count == 1 ? "" : "s"): the store is damaged.")
+      throw ToolError(.damage, "\(store.store): \(CountText.text(damage.count, "finding")): the store is damaged.")
     }
   }
 }

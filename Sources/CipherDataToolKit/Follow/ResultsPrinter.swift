@@ -39,8 +39,9 @@ import ObjectQuery
   func print(_ controller: FetchedResultsController<ManagedObject>) throws {
     let sections = controller.sections ?? []
     let isSectioned = controller.sectionNameExpression != nil
+    let count = CountText.text(controller.numberOfObjects, "result")
     try header(
-      "results", "= \(count(controller.numberOfObjects, "result"))\(isSectioned ? " in \(count(sections.count, "section"))" : "")",
+      "results", "= \(count)\(isSectioned ? " in \(CountText.text(sections.count, "section"))" : "")",
       [("count", .integer(controller.numberOfObjects)), ("sections", .integer(sections.count))])
     let snapshot = controller.snapshot
     for (index, section) in snapshot.sections.enumerated() {
@@ -57,7 +58,7 @@ import ObjectQuery
     if change.inserted.isEmpty && change.removed.isEmpty && change.moved.isEmpty && updated.isEmpty { return }
     try header(
       "change",
-      "* \(change.inserted.count) inserted, \(change.removed.count) removed, \(change.moved.count) moved, \(updated.count) updated: \(count(controller.numberOfObjects, "result"))",
+      "* \(change.inserted.count) inserted, \(change.removed.count) removed, \(change.moved.count) moved, \(updated.count) updated: \(CountText.text(controller.numberOfObjects, "result"))",
       [
         ("inserted", .integer(change.inserted.count)), ("removed", .integer(change.removed.count)),
         ("moved", .integer(change.moved.count)), ("updated", .integer(updated.count)),
@@ -141,8 +142,6 @@ import ObjectQuery
       try sink.line(JSONValue.object(members).serialized())
     }
   }
-
-  private func count(_ number: Int, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }
 }
 
 extension ResultsPrinter: @MainActor FetchedResultsControllerDelegate {

@@ -87,10 +87,11 @@ struct ImportCommand: AsyncParsableCommand {
       Tool.note("\(entity): \(count) found by values, with other stable IDs than in the input; they keep their own")
     }
     if summary.ignoresStableIDs { Tool.note("the stable IDs of the input are ignored, because the store has none; use --stable-ids") }
-    var parts = ["\(summary.records) records: \(summary.inserted) objects inserted, \(summary.updated) changed, \(summary.deleted) deleted"]
+    let (records, inserted) = (CountText.text(summary.records, "record"), CountText.text(summary.inserted, "object"))
+    var parts = ["\(records): \(inserted) inserted, \(summary.updated) changed, \(summary.deleted) deleted"]
     let keptCount = summary.keptStableIDs.values.reduce(0, +)
-    if keptCount > 0 { parts.append("\(keptCount) stable IDs not assigned") }
-    if outcome.skippedCount > 0 { parts.append("\(outcome.skippedCount) bad lines skipped") }
+    if keptCount > 0 { parts.append("\(CountText.text(keptCount, "stable ID")) not assigned") }
+    if outcome.skippedCount > 0 { parts.append("\(CountText.text(outcome.skippedCount, "bad line")) skipped") }
     Tool.note(parts.joined(separator: "; "))
   }
 }

@@ -116,7 +116,7 @@ extension ModelCommand {
       if !errors.isEmpty || strict && !warnings.isEmpty {
         let counts = [(errors.count, "error"), (warnings.count, "warning")].filter { $0.0 > 0 }
         throw ToolError(
-          .badData, "The model has \(counts.map { "\($0.0) \($0.1)\($0.0 == 1 ? "" : "s")" }.joined(separator: " and ")).")
+          .badData, "The model has \(counts.map { CountText.text($0.0, $0.1) }.joined(separator: " and ")).")
       }
     }
   }

@@ -48,7 +48,7 @@ extension SyncCommand {
 
     private func join(_ synced: SyncedContainer) async throws {
       let service = try await joinedBefore(synced) ? synced.resume() : usesKey ? joinWithKey(synced) : joinWithApproval(synced)
-      let round = try await SyncCommand.firstRound(service, "Receiving", store: store.store)
+      let round = try await SyncCommand.firstRound(service, "Joining", store: store.store)
       Tool.note("\(store.store) has joined the account on \(hub): \(SyncText.summary(round)).")
     }
 

@@ -21,7 +21,7 @@ extension SyncCommand {
         return status
       }
       let count = status.pendingChanges
-      let unsent = count == 0 ? "" : " \(SyncText.count(count, "change")) \(count == 1 ? "was" : "were") not sent."
+      let unsent = count == 0 ? "" : " \(CountText.text(count, "change")) \(count == 1 ? "was" : "were") not sent."
       Tool.note("\(store.store) is no longer synchronized.\(unsent)")
     }
   }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import ObjectStore
 import SyncEngine
 
 extension SyncCommand {
@@ -31,6 +32,7 @@ extension SyncCommand {
       defer { progress.finish() }
       let round = try await synced.run { try await synced.resume(hub: hub, createsHub: createHub).synchronize(progress: progress.handler) }
       progress.finish()
+      SyncText.noteNewDevice(round)
       let sink = OutputSink()
       try sink.line(SyncText.summary(round))
       try sink.flush()
@@ -49,9 +51,12 @@ extension SyncCommand {
       for await update in service.watch() {
         switch update {
         case .round(let round, _):
+          SyncText.noteNewDevice(round)
           try sink.line("\(SyncText.time(Date()))  \(SyncText.summary(round))")
           // Output must appear immediately.
           try sink.flush()
+        // Only a process that opens the store again sees its new model.
+        case .failure(let error as StoreError, _, _) where error.code == .modelIncompatible: throw error
         case .failure(let error, _, let delay):
           Tool.note("\(ExitReport(error).message) The next attempt is in \(Int(delay)) s.")
         }

@@ -62,7 +62,7 @@ extension SyncCommand {
       if !events.isEmpty { try sink.line("Events:") }
       for event in events {
         let kind = event.kind.rawValue.padding(toLength: 6, withPad: " ", startingAt: 0)
-        var line = "  \(SyncText.time(event.start))  \(kind)  \(seconds(event)) s  \(SyncText.count(event.count, "record"))"
+        var line = "  \(SyncText.time(event.start))  \(kind)  \(seconds(event)) s  \(CountText.text(event.count, "record"))"
         if !event.unreadable.isEmpty { line += ", \(event.unreadable.count) unreadable" }
         if let error = event.error { line += ", error: \(error)" }
         try sink.line(TableWriter.printable(line))
@@ -79,12 +79,12 @@ extension SyncCommand {
     private static func write(_ status: SyncStatus, path: String, to sink: OutputSink) throws {
       var lines = [
         ("Store", path), ("Account", status.account.uuidString), ("Zone", status.zone.uuidString), ("Device", status.device),
-        ("Hub", status.hubPath), ("Contains", "\(SyncText.count(Int(status.cursor), "commit")) of the zone"), ("To send", pending(status)),
+        ("Hub", status.hubPath), ("Contains", "\(CountText.text(Int(status.cursor), "commit")) of the zone"), ("To send", pending(status)),
         ("Last success", status.report.lastSuccess.map(SyncText.time) ?? "none yet"), ("Last error", error(status.report)),
         ("Verification", verification(status.report)),
       ]
       if status.unreadableCount > 0 {
-        lines.append(("Unreadable", "\(SyncText.count(status.unreadableCount, "record")), kept until they can be opened"))
+        lines.append(("Unreadable", "\(CountText.text(status.unreadableCount, "record")), kept until they can be opened"))
       }
       for (title, value) in lines {
         try sink.line("\(title):".padding(toLength: 14, withPad: " ", startingAt: 0) + TableWriter.printable(value))
@@ -95,9 +95,9 @@ extension SyncCommand {
       var parts: [String] = []
       if let count = status.baselineCount { parts.append("the objects from before are being read, \(count) so far") }
       if status.pendingSaves > 0 {
-        parts.append("\(SyncText.count(status.pendingSaves, "save")) with \(SyncText.count(status.pendingChanges, "change"))")
+        parts.append("\(CountText.text(status.pendingSaves, "save")) with \(CountText.text(status.pendingChanges, "change"))")
       }
-      if status.unsentCount > 0 { parts.append("\(SyncText.count(status.unsentCount, "object")) from before") }
+      if status.unsentCount > 0 { parts.append("\(CountText.text(status.unsentCount, "object")) from before") }
       if status.frozenBytes > 0 { parts.append("a commit of \(InfoText.bytes(status.frozenBytes)) is being sent") }
       return parts.isEmpty ? "nothing" : parts.joined(separator: "; ")
     }

@@ -6,11 +6,14 @@ import SyncEngine
 enum SyncText {
   /// What a round has done: `12 changes received, 3 sent`.
   static func summary(_ round: SyncRunner.Round) -> String {
-    let objects = round.added == 0 ? "" : "\(count(round.added, "object")) added, "
-    return "\(objects)\(count(round.pulled, "change")) received, \(round.pushed) sent"
+    let objects = round.added == 0 ? "" : "\(CountText.text(round.added, "object")) added, "
+    return "\(objects)\(CountText.text(round.pulled, "change")) received, \(round.pushed) sent"
   }
 
-  static func count(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
+  /// Notes that a store continues as a new device.
+  static func noteNewDevice(_ round: SyncRunner.Round) {
+    if round.isNewDevice { Tool.note("The file of the store was copied or restored: it continues as a new device of the account.") }
+  }
 
   static func time(_ date: Date) -> String { InstantText.text(date.timeIntervalSinceReferenceDate.rounded(.down)) ?? "" }
 }

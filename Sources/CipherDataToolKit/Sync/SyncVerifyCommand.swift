@@ -52,7 +52,7 @@ extension SyncCommand {
     }
 
     private static func count(_ count: Int, _ noun: String, hasMore: Bool) -> String {
-      (hasMore ? "more than " : "") + SyncText.count(count, noun)
+      (hasMore ? "more than " : "") + CountText.text(count, noun)
     }
 
     static func text(_ difference: Verification.Difference) -> String {

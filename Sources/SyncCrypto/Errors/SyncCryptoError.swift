@@ -77,7 +77,7 @@ extension SyncCryptoError: CustomStringConvertible {
     case .unexpectedJoinMessage: "The devices' messages are out of order. Begin again on the new device."
     case .wrongCommitment: "The new device did not reveal what it committed to. Begin again on the new device."
     case .wrongAccount: "The keys are not of the account that the existing device announced. Begin again on the new device."
-    case .joinRefused: "The other device has refused to join."
+    case .joinRefused: "The request to join was refused on the other device."
     case .libcrypto(let function): "libcrypto failed: \(function)."
     }
   }

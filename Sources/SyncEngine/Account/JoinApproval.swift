@@ -130,7 +130,7 @@ extension SyncError.Reason {
   package static var joinRequestExpired: Self {
     Self(
       .joinRequestExpired,
-      "The request to join has expired, was canceled, or was answered on another device. Request again on the new device; nothing was "
-        + "changed.")
+      "No device has approved the request to join in time, or it was canceled or answered on another one. Request again on the new device; "
+        + "nothing was changed.")
   }
 }

@@ -19,6 +19,8 @@ package actor SyncRunner {
     package var pushed = 0
     /// The number of objects that were there before and have been added to the zone.
     package var added = 0
+    /// Whether the store has become a new device, because its file was copied or replaced by an older one.
+    package var isNewDevice = false
 
     package init() {}
   }
@@ -86,7 +88,11 @@ package actor SyncRunner {
     do {
       let last = try replica.reader.newest
       try await addBaseline(&round, progress)
-      let actions = try replica.isCopy() ? handle(.copied) : []
+      var actions: [SyncClient.Action] = []
+      if try replica.isCopy() {
+        actions = try handle(.copied)
+        noteNewDevice(in: &round)
+      }
       // A device is certified before it sends anything.
       try await certify()
       try await process(actions, through: last, &round, progress)
@@ -221,11 +227,19 @@ package actor SyncRunner {
     if round.pulled > 0 { begin(.import) }
     let actions = try handle(event)
     // A pull can show that the store was replaced by an older copy. Then the device has a new identity.
-    if try event.requiresRegistration || former != nil && former != identity() {
+    let isNewDevice = try event.isFork || former != nil && former != identity()
+    if isNewDevice { noteNewDevice(in: &round) }
+    if isNewDevice || event.requiresRegistration {
       try await DeviceRegistration(replica: replica, hub: hub).register(asksHub: true)
       verifier = nil
     }
     return actions
+  }
+
+  /// Reports that the store continues as a new device.
+  private func noteNewDevice(in round: inout Round) {
+    round.isNewDevice = true
+    begin(.setup)
   }
 
   private func identity() throws -> DeviceID? { try replica.snapshot { try replica.replicaState()?.zone.device } }
@@ -340,13 +354,16 @@ extension SyncClient.Action {
 }
 
 extension SyncClient.Event {
-  /// Whether the hub was restored from an older state, which can lack the device, or the device has got a new identity.
+  /// Whether the hub was restored from an older state, which can lack the device.
   fileprivate var requiresRegistration: Bool {
     switch self {
-    case .pulled(.diverged), .pushed(_, .diverged), .pushed(_, .forked): true
+    case .pulled(.diverged), .pushed(_, .diverged): true
     default: false
     }
   }
+
+  /// Whether the hub has commits of another state of the store.
+  fileprivate var isFork: Bool { if case .pushed(_, .forked) = self { true } else { false } }
 }
 
 extension SyncRunner.Round {
