@@ -8,7 +8,8 @@ public import SyncEngine
 public struct CloudEvent: Sendable, Identifiable {
   /// The kind of work.
   public enum EventType: String, Sendable, Hashable, Codable, CaseIterable {
-    /// The store is prepared for synchronization, or its existing objects are added to the account.
+    /// The store is prepared for synchronization, its existing objects are added to the account, or it continues as a
+    /// new device, because its file was copied or restored.
     case setup
     /// Changes of other devices are imported.
     case `import`

@@ -3,7 +3,8 @@ package import Foundation
 /// A piece of work of synchronization. It is reported when it begins, while it runs, and when it has ended.
 package struct SyncEvent: Sendable, Identifiable {
   package enum Kind: String, Sendable, Hashable, Codable, CaseIterable {
-    /// The store is prepared for synchronization, or its existing objects are added to the zone.
+    /// The store is prepared for synchronization, its existing objects are added to the zone, or it continues as a new
+    /// device, because its file was copied or restored.
     case setup
     /// Changes of other devices are imported.
     case `import`
