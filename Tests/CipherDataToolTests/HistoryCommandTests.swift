@@ -70,9 +70,7 @@ final class HistoryCommandTests: XCTestCase {
         Unique("title")
       }
     }
-    let folder = fixture.path("New.xcdatamodel")
-    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
-    try newer.xmlData().write(to: URL(fileURLWithPath: folder + "/contents"))
+    try fixture.write(newer, to: "New.xcdatamodel")
     let migrated = try fixture.run(["migrate", "test.store", "--model", "New.xcdatamodel", "--author", "release"])
     XCTAssertEqual(migrated.status, 0, migrated.error)
     let line = try XCTUnwrap(lines(fixture, "--author", "release", "--values").first)

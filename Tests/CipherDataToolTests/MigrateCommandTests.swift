@@ -45,7 +45,7 @@ final class MigrateCommandTests: XCTestCase {
   private func fixture(books: Int) async throws -> ToolFixture {
     let fixture = try ToolFixture()
     try await fixture.makeStore(of: Self.older)
-    try write(Self.newer, "New", fixture)
+    try fixture.write(Self.newer, to: "New.xcdatamodel")
     let lines = (0..<books).map { #"{"$entity":"Book","title":"book \#($0)","junk":"junk \#($0)","author":{"name":"author \#($0 % 50)"}}"# }
     let imported = try fixture.run(
       ["import", "test.store", "--format", "jsonl", "-"], input: lines.map { $0 + "\n" }.joined())
@@ -81,7 +81,7 @@ final class MigrateCommandTests: XCTestCase {
     }
     let fixture = try ToolFixture()
     try await fixture.makeStore(of: older)
-    try write(newer, "New", fixture)
+    try fixture.write(newer, to: "New.xcdatamodel")
     let lines = [
       #"{"$entity":"A","x":1,"one":{"x":1},"several":[{"x":2},{"x":3}],"kept":{"x":4}}"#, #"{"$entity":"A","x":2,"several":[{"x":5}]}"#,
       #"{"$entity":"A","x":3,"one":{"x":6}}"#, #"{"$entity":"Gone","b":{"x":7}}"#,
@@ -143,12 +143,6 @@ final class MigrateCommandTests: XCTestCase {
     XCTAssertEqual(tries, 2)
   }
 
-  private func write(_ model: ManagedObjectModel, _ name: String, _ fixture: ToolFixture) throws {
-    let folder = fixture.path(name + ".xcdatamodel")
-    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
-    try model.xmlData().write(to: URL(fileURLWithPath: folder + "/contents"))
-  }
-
   func testHistoryRecordsTheAuthorOfAMigration() async throws {
     let fixture = try await fixture(books: 3)
     XCTAssertEqual(try fixture.run(["history", "test.store", "--enable"]).status, 0)
@@ -202,8 +196,8 @@ final class MigrateCommandTests: XCTestCase {
     ] {
       let fixture = try ToolFixture()
       try await fixture.makeStore(of: model(.integer64, "1"))
-      try write(model(.integer64, "1"), "Old", fixture)
-      try write(newer, "New", fixture)
+      try fixture.write(model(.integer64, "1"), to: "Old.xcdatamodel")
+      try fixture.write(newer, to: "New.xcdatamodel")
       let imported = try fixture.run(
         ["import", "test.store", "--format", "jsonl", "-"], input: #"{"$entity":"Item","a":1,"b":"x"}"# + "\n")
       XCTAssertEqual(imported.status, 0, imported.error)
@@ -284,7 +278,7 @@ final class MigrateCommandTests: XCTestCase {
         Index("byJunk", on: "junk")
       }
     }
-    try write(model, "Indexed", fixture)
+    try fixture.write(model, to: "Indexed.xcdatamodel")
     let migrate = ["migrate", "test.store", "--model", "Indexed.xcdatamodel"]
     let dry = try fixture.run(migrate + ["--dry-run"])
     XCTAssertTrue(dry.output.hasPrefix("Author.name: "), dry.output)
@@ -328,7 +322,7 @@ final class MigrateCommandTests: XCTestCase {
         Relationship("author", to: "Author", inverse: "books")
       }
     }
-    try write(model, "Impossible", fixture)
+    try fixture.write(model, to: "Impossible.xcdatamodel")
     let before = try Data(contentsOf: URL(fileURLWithPath: fixture.store))
     for options in [[], ["--dry-run"]] {
       let refused = try fixture.run(["migrate", "test.store", "--model", "Impossible.xcdatamodel"] + options)

@@ -70,22 +70,9 @@ final class SyncProcessTests: XCTestCase {
     let watcher = try Watcher(fixture, "A.store")
     defer { if watcher.process.isRunning { watcher.process.terminate() } }
     try wait(for: "the lease", watcher) { try fixture.sync(["run", "A.store"]).status == 75 }
-    let model = ManagedObjectModel {
-      Entity("Folder") {
-        Attribute("title", .string)
-        Attribute("size", .integer64)
-        Attribute("color", .string)
-        Relationship("notes", toMany: "Note", inverse: "folder").onDelete(.cascade)
-      }
-      Entity("Note") {
-        Attribute("text", .string)
-        Attribute("rating", .double)
-        Relationship("folder", to: "Folder", inverse: "notes")
-      }
-    }
-    let folder = fixture.tool.path("New.xcdatamodel")
-    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
-    try model.xmlData().write(to: URL(fileURLWithPath: folder + "/contents"))
+    var model = SyncFixture.model
+    model.entities[0].properties.append(.attribute(AttributeDescription(name: "color", type: .string, isOptional: true)))
+    try fixture.tool.write(model, to: "New.xcdatamodel")
     let migrated = try fixture.tool.run(["migrate", "A.store", "--model", "New.xcdatamodel"])
     XCTAssertEqual(migrated.status, 0, migrated.error)
     try fixture.add(#"{"$entity":"Note","text":"after"}"#, to: "A.store")

@@ -25,6 +25,12 @@ final class ToolFixture {
 
   func path(_ name: String) -> String { folder.url.appendingPathComponent(name).path }
 
+  /// Writes a model to a file of the format that Xcode writes.
+  func write(_ model: ManagedObjectModel, to name: String) throws {
+    try FileManager.default.createDirectory(atPath: path(name), withIntermediateDirectories: false)
+    try model.xmlData().write(to: URL(fileURLWithPath: path(name) + "/contents"))
+  }
+
   /// Makes a store whose key derivation is cheap, so that runs do not take a second each.
   func makeStore(_ model: String = "DebianArchive") async throws { try await makeStore(of: try TestStack.model(model)) }
 
