@@ -2,12 +2,15 @@ package import SyncCore
 
 /// Devices with notes in folders and a hub, for tests in which the order of all messages is given.
 ///
-/// A note requires its folder. A folder can have a parent, and at most one cover and one lock. A lock requires its folder.
+/// A note requires its folder. A folder can have a parent, and at most one cover and one lock. A lock requires its folder. Notes have links to
+/// folders that they mention, and to related notes.
 package final class Scenario {
   package static let folder = EntityID(0)
   package static let note = EntityID(1)
   package static let cover = EntityID(2)
   package static let lock = EntityID(3)
+  package static let mentions = EntityID(10)
+  package static let related = EntityID(11)
   package static let title = PropertyID(1)
   package static let text = PropertyID(2)
   package static let color = PropertyID(3)
@@ -20,6 +23,7 @@ package final class Scenario {
     folder: SyncModel.Entity(references: [parent: false]), note: SyncModel.Entity(references: [owner: true]),
     cover: SyncModel.Entity(references: [coverFolder: false], exclusive: [coverFolder]),
     lock: SyncModel.Entity(references: [lockFolder: true], exclusive: [lockFolder]),
+    mentions: .link(), related: .link(isSymmetric: true),
   ])
 
   /// A device.
@@ -35,6 +39,7 @@ package final class Scenario {
     init(_ scenario: Scenario, _ id: UInt64) {
       self.scenario = scenario
       store = SimulatedStore(device: DeviceID(id), range: id, hasOrderedIDs: true)
+      store.newestModel = Scenario.model
       client = SyncClient(Scenario.model, keys, SimulatedHashing())
     }
 
@@ -126,6 +131,21 @@ package final class Scenario {
       let id = newID()
       try save(PendingChange(id, entity: Scenario.note, [Scenario.text: .text(text), Scenario.owner: .reference(folder)]))
       return id
+    }
+
+    package func link(_ source: RecordID, _ destination: RecordID, by relationship: EntityID = Scenario.mentions) throws {
+      let link = Scenario.model.link(relationship, from: source, to: destination)
+      try save(.addition(of: link, SimulatedHashing().id(of: link), Stamp(.zero, zone.device)))
+    }
+
+    package func unlink(_ source: RecordID, _ destination: RecordID, by relationship: EntityID = Scenario.mentions) throws {
+      let link = Scenario.model.link(relationship, from: source, to: destination)
+      try save(.removal(of: link, SimulatedHashing().id(of: link), from: nil))
+    }
+
+    /// The ends of all links.
+    package var links: Set<[RecordID]> {
+      Set(objects.values.lazy.filter(\.isLink).map { [$0.values[.linkSource], $0.values[.linkDestination]].compactMap(\.?.reference) })
     }
 
     package func set(_ property: PropertyID, _ value: FieldValue, of id: RecordID, _ entity: EntityID = Scenario.note) throws {
@@ -230,6 +250,11 @@ package final class Scenario {
     guard let state = copy as? SimulatedHub.State else { return }
     storage.state = state
     if let incarnation { storage.state.incarnation = Incarnation(incarnation) }
+  }
+
+  /// Returns the record of a link.
+  package static func linkID(_ source: RecordID, _ destination: RecordID, by relationship: EntityID = mentions) -> RecordID {
+    SimulatedHashing().id(of: model.link(relationship, from: source, to: destination))
   }
 
   /// Returns the state of a record on the hub.

@@ -122,6 +122,12 @@ package struct SimulatedHashing: CommitHashing, CommitSealing {
     return digest(of: words)
   }
 
+  /// Returns the record of a link.
+  package func id(of link: Link) -> RecordID {
+    let digest = digest(of: link.bytes, [8])
+    return RecordID(high: digest.words.0, low: digest.words.1)
+  }
+
   package func name(of id: RecordID) -> RecordName { RecordName(digest(of: [7, id.high, id.low])) }
 
   package func seal(_ commit: Commit) -> SealedCommit {

@@ -1,6 +1,7 @@
 import SyncCore
 
-/// A random model: some entities with attributes, and required and optional to-one relationships between them, some of them one-to-one.
+/// A random model: some entities with attributes, required and optional to-one relationships between them, some of them one-to-one, and
+/// many-to-many relationships.
 struct SimulatedModel {
   struct Reference {
     let property: PropertyID
@@ -18,11 +19,23 @@ struct SimulatedModel {
     let attributes: [PropertyID]
     let references: [Reference]
   }
+
+  /// A many-to-many relationship, or a to-many relationship without an inverse.
+  struct LinkRelationship {
+    let id: EntityID
+    /// The numbers of the entities of its ends.
+    let source: Int
+    let destination: Int
+    let isSymmetric: Bool
+  }
   let entities: [Entity]
+  let linkRelationships: [LinkRelationship]
   let syncModel: SyncModel
 
-  /// - Parameter hasManyClaims: Whether most relationships are one-to-one.
-  init(_ random: inout SimulationRandom, hasManyClaims: Bool) {
+  /// - Parameters:
+  ///   - hasManyClaims: Whether most to-one relationships are one-to-one.
+  ///   - hasLinks: Whether there are many-to-many relationships.
+  init(_ random: inout SimulationRandom, hasManyClaims: Bool, hasLinks: Bool) {
     var entities: [Entity] = []
     for number in 0..<(2 + random.number(below: hasManyClaims ? 1 : 3)) {
       let attributes = (0...random.number(below: 3)).map { PropertyID(UInt64(number * 100 + $0)) }
@@ -41,27 +54,53 @@ struct SimulatedModel {
           id: EntityID(UInt64(number)), serial: PropertyID(UInt64(number * 100 + 49)), attributes: attributes, references: references))
     }
     self.entities = entities
-    syncModel = SyncModel(
-      entities: Dictionary(
-        uniqueKeysWithValues: entities.map { entity in
-          (
-            entity.id,
-            SyncModel.Entity(
-              references: Dictionary(uniqueKeysWithValues: entity.references.map { ($0.property, $0.isRequired) }),
-              exclusive: Set(entity.references.filter(\.isExclusive).map(\.property)))
-          )
-        }))
+    var linkRelationships: [LinkRelationship] = []
+    for number in 0..<(hasLinks ? 1 + random.number(below: 2) : 0) {
+      let source = random.number(below: entities.count)
+      let isSymmetric = random.chance(0.3)
+      linkRelationships.append(
+        LinkRelationship(
+          id: EntityID(UInt64(Self.firstLinkEntity + number)), source: source,
+          destination: isSymmetric ? source : random.number(below: entities.count), isSymmetric: isSymmetric))
+    }
+    self.linkRelationships = linkRelationships
+    var all = Dictionary(
+      uniqueKeysWithValues: entities.map { entity in
+        (
+          entity.id,
+          SyncModel.Entity(
+            references: Dictionary(uniqueKeysWithValues: entity.references.map { ($0.property, $0.isRequired) }),
+            exclusive: Set(entity.references.filter(\.isExclusive).map(\.property)))
+        )
+      })
+    for relationship in linkRelationships { all[relationship.id] = .link(isSymmetric: relationship.isSymmetric) }
+    syncModel = SyncModel(entities: all)
   }
 
-  /// Returns an earlier version of the model, which lacks an entity.
-  func earlierVersion(without number: Int) -> SyncModel {
-    SyncModel(entities: syncModel.entities.filter { $0.key != entities[number].id })
+  private static let firstLinkEntity = 100
+
+  /// Returns a random earlier version of the model, which lacks an entity or a many-to-many relationship.
+  func earlierVersion(_ random: inout SimulationRandom) -> SyncModel {
+    let missing = (entities.map(\.id) + linkRelationships.map(\.id))[random.number(below: entities.count + linkRelationships.count)]
+    return SyncModel(entities: syncModel.entities.filter { $0.key != missing })
   }
 
+  /// Returns an entity that is not of links.
   func entity(_ id: EntityID) -> Entity { entities[Int(id.value)] }
 
-  /// Returns which object a state or a change belongs to, or nil if it does not say.
+  func isLink(_ entity: EntityID) -> Bool { entity.value >= Self.firstLinkEntity }
+
+  /// Returns the link that an object is.
+  func link(_ object: SyncedObject) -> Link? {
+    guard let source = object.values[.linkSource]?.reference, let destination = object.values[.linkDestination]?.reference else {
+      return nil
+    }
+    return syncModel.link(object.entity, from: source, to: destination)
+  }
+
+  /// Returns which object a state or a change belongs to, or nil if it does not say, or is a link.
   func serial(_ entity: EntityID, _ values: [PropertyID: FieldValue]) -> Int64? {
-    if case .integer(let serial)? = values[self.entity(entity).serial] { serial } else { nil }
+    guard !isLink(entity), case .integer(let serial)? = values[self.entity(entity).serial] else { return nil }
+    return serial
   }
 }

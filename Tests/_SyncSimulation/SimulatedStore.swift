@@ -33,6 +33,7 @@ final class SimulatedStore: SyncStore {
   /// The number of transactions that were committed.
   private(set) var commitCount = 0
   private var isInTransaction = false
+  private let hashing = SimulatedHashing()
   private var lastSaveIdentity: UInt64 = 0
   private let firstRange: UInt64
   /// The largest number of records, changes or objects that a call has read or written.
@@ -48,6 +49,8 @@ final class SimulatedStore: SyncStore {
 
   /// The version of the model that the store has.
   var model: SyncModel?
+  /// The version that has all many-to-many relationships.
+  var newestModel = SyncModel(entities: [:])
 
   /// Whether the IDs of new objects are in the order in which the objects were inserted.
   let hasOrderedIDs: Bool
@@ -149,10 +152,12 @@ final class SimulatedStore: SyncStore {
     try call()
     return pending(of: id, after: number)
   }
-  func restamp(_ stamps: [Int64: Stamp]) throws {
+  func restamp(_ stamps: [Int64: Stamp]) throws { try restamp(stamps, additions: { $0 }) }
+  func restamp(_ stamps: [Int64: Stamp], additions: (Stamp) -> Stamp) throws {
     try call()
-    for index in state.saves.indices {
+    for index in state.saves.indices where state.saves[index].number > state.zone.settledThrough {
       if let stamp = stamps[state.saves[index].number] { state.saves[index].stamp = stamp }
+      state.saves[index].changes = state.saves[index].changes.map { $0.presence.isEmpty ? $0 : $0.restamped(additions) }
     }
   }
 
@@ -232,22 +237,28 @@ final class SimulatedStore: SyncStore {
   func renewRecords(_ ids: [RecordID]) throws -> [RecordID: RecordID] {
     try call(ids.count)
     let renewed = Dictionary(uniqueKeysWithValues: ids.map { ($0, newID(inPlaceOf: $0)) })
-    func renew(_ values: [PropertyID: FieldValue]) -> [PropertyID: FieldValue] {
-      values.mapValues { value in value.reference.flatMap { renewed[$0] }.map { .reference($0) } ?? value }
+    var renewedLinks: [RecordID: RecordID] = [:]
+    func renew(_ change: PendingChange) -> PendingChange {
+      let new = change.renewed(renewed, newestModel, linkID: hashing.id)
+      if change.isLink, new.id != change.id { renewedLinks[change.id] = new.id }
+      return new
     }
     for index in state.saves.indices where state.saves[index].number > state.zone.settledThrough {
       let stamp = state.saves[index].stamp
       state.saves[index].changes = state.saves[index].changes.map { change in
-        let new = PendingChange(renewed[change.id] ?? change.id, entity: change.entity, change.values.map(renew))
+        let new = renew(change)
         addReferrer(new.id, new.record(stamp))
         return new
       }
     }
+    var objects: [RecordID: SyncedObject] = [:]
     for (id, object) in state.objects {
-      state.objects[id] = nil
-      state.objects[renewed[id] ?? id] = SyncedObject(entity: object.entity, renew(object.values))
+      let new = renew(PendingChange(id, entity: object.entity, object.values))
+      objects[new.id] = SyncedObject(entity: object.entity, new.values ?? [:])
     }
-    for (former, new) in renewed.sorted(by: { $0.key < $1.key }) { state.renewals.append((former, new)) }
+    state.objects = objects
+    let all = renewed.sorted { $0.key < $1.key } + renewedLinks.sorted { $0.key < $1.key }
+    for (former, new) in all { state.renewals.append((former, new)) }
     return renewed
   }
 
@@ -284,20 +295,44 @@ final class SimulatedStore: SyncStore {
         if let object = state.objects[change.id] { try Baseline.add(object, of: change.id, in: self) }
       }
       let stamp = Stamp(state.zone.clock.stamp(at: wall), state.zone.device)
+      let changes = changes.map { $0.isLink ? linkChange($0, stamp) : $0 }
       state.lastNumber += 1
       let save = PendingSave(number: state.lastNumber, stamp: stamp, changes: changes)
       state.saves.append(save)
       lastSaveIdentity += 1
       state.saveIdentities[save.number] = lastSaveIdentity
       for change in changes {
-        if let values = change.values {
+        if let values = change.values, change.isLink {
+          state.objects[change.id] = change.isAddition ? SyncedObject(entity: change.entity, values) : nil
+          addReferrer(change.id, change.record(stamp))
+        } else if let values = change.values {
           state.objects[change.id, default: SyncedObject(entity: change.entity, [:])].values.merge(values) { $1 }
           addReferrer(change.id, change.record(stamp))
         } else {
           state.objects[change.id] = nil
+          removeLinks(of: change.id)
         }
       }
       return save
+    }
+  }
+
+  /// Returns a change of a link with its addition, or with those that it removes.
+  private func linkChange(_ change: PendingChange, _ stamp: Stamp) -> PendingChange {
+    guard let source = change.values?[.linkSource]?.reference, let destination = change.values?[.linkDestination]?.reference else {
+      return change
+    }
+    let link = Link(change.entity, from: source, to: destination, isSymmetric: false)
+    if change.isAddition { return .addition(of: link, change.id, stamp) }
+    let known = (state.entries[change.id]?.state).joined(with: pending(of: change.id, after: state.zone.settledThrough))
+    return .removal(of: link, change.id, from: known)
+  }
+
+  /// Removes the links of an object that is deleted, as a store does.
+  private func removeLinks(of id: RecordID) {
+    for referrer in (state.referrers[id] ?? [:]).keys {
+      guard let object = state.objects[referrer], object.isLink, object.values.values.contains(.reference(id)) else { continue }
+      state.objects[referrer] = nil
     }
   }
 

@@ -5,13 +5,17 @@ extension Simulation {
   /// others.
   func save(on device: SimulatedDevice, _ random: inout SimulationRandom) throws {
     var editor = ObjectEditor(
-      objects: device.store.state.objects, model: model, version: device.model, hasManyClaims: setup.hasManyClaims)
+      objects: device.store.state.objects, model: model, version: device.model, setup)
     // Some saves are as large as a batch request.
     for _ in 0...(random.chance(0.02) ? 12 : random.number(below: 4)) {
+      if setup.hasLinks, random.chance(setup.hasManyLinks ? 0.6 : 0.3) {
+        editor.changeLink(&random)
+        continue
+      }
       let choice = random.number(below: 100)
-      if choice < (setup.hasManyClaims && editor.objects.count > 7 ? 20 : 40) {
+      if choice < (setup.hasFewObjects && editor.plainObjects.count > 7 ? 20 : 40) {
         editor.insert(device.store.newID(), serial: newSerial(), &random)
-      } else if choice < (setup.hasManyClaims ? 75 : 85) {
+      } else if choice < (setup.hasManyLinks ? 95 : setup.hasManyClaims ? 75 : 85) {
         editor.update(&random)
       } else {
         editor.delete(&random)
@@ -32,16 +36,27 @@ struct ObjectEditor {
   private let model: SimulatedModel
   /// The version of the model that the device has.
   private let version: SyncModel
+  /// Whether several devices often refer to the same objects by one-to-one relationships.
   private let hasManyClaims: Bool
+  private let hasManyLinks: Bool
+  private let hashing = SimulatedHashing()
+  /// The links that were removed by deleting one of their ends only.
+  private var impliedRemovals: Set<RecordID> = []
 
-  /// - Parameter hasManyClaims: Whether several devices often refer to the same objects by one-to-one relationships.
-  init(objects: [RecordID: SyncedObject], model: SimulatedModel, version: SyncModel, hasManyClaims: Bool) {
-    (self.objects, original, self.model, self.version, self.hasManyClaims) = (objects, objects, model, version, hasManyClaims)
+  init(objects: [RecordID: SyncedObject], model: SimulatedModel, version: SyncModel, _ setup: Simulation.Setup) {
+    (self.objects, original, self.model, self.version) = (objects, objects, model, version)
+    (hasManyClaims, hasManyLinks) = (setup.hasManyClaims, setup.hasManyLinks)
+  }
+
+  /// The objects that are no links.
+  var plainObjects: [RecordID: SyncedObject] {
+    model.linkRelationships.isEmpty ? objects : objects.filter { !$0.value.isLink }
   }
 
   /// What differs from the original.
   var changes: [PendingChange] {
     Set(objects.keys).union(original.keys).sorted().compactMap { id in
+      if let link = (original[id] ?? objects[id]).flatMap({ model.link($0) }) { return change(of: link, id) }
       switch (original[id], objects[id]) {
       case (let former?, let object?):
         let changed = object.values.filter { former.values[$0.key] != $0.value }
@@ -50,6 +65,15 @@ struct ObjectEditor {
       case (let former?, nil): return PendingChange(id, entity: former.entity, nil)
       case (nil, nil): return nil
       }
+    }
+  }
+
+  /// Returns the change of a link. The store determines what a removal concerns, and when a link was added.
+  private func change(of link: Link, _ id: RecordID) -> PendingChange? {
+    switch (original[id] != nil, objects[id] != nil) {
+    case (false, true): .addition(of: link, id, Stamp(.zero, DeviceID(0)))
+    case (true, false): impliedRemovals.contains(id) ? nil : .removal(of: link, id, from: nil)
+    default: nil
     }
   }
 
@@ -94,7 +118,7 @@ struct ObjectEditor {
 
   mutating func update(_ random: inout SimulationRandom) {
     let claiming = hasManyClaims && random.chance(0.5) ? claimingObjects : [:]
-    guard let id = random.element(of: (claiming.isEmpty ? objects : claiming).keys.sorted()), let object = objects[id] else { return }
+    guard let id = random.element(of: (claiming.isEmpty ? plainObjects : claiming).keys.sorted()), let object = objects[id] else { return }
     let entity = model.entity(object.entity)
     if random.chance(claiming.isEmpty ? 0.35 : 0.9), let reference = random.element(of: entity.references) {
       if let destination = destination(reference, &random), reference.isRequired || random.chance(0.8) {
@@ -111,13 +135,43 @@ struct ObjectEditor {
   mutating func delete(_ random: inout SimulationRandom) {
     // Often objects that others wait for.
     let exclusive = random.chance(0.4) ? claimingObjects : [:]
-    guard let id = random.element(of: (exclusive.isEmpty ? objects : exclusive).keys.sorted()) else { return }
+    guard let id = random.element(of: (exclusive.isEmpty ? plainObjects : exclusive).keys.sorted()) else { return }
+    let links = objects.filter { $0.value.isLink }
     delete(id)
+    // A store removes the links with the object, and may or may not record that.
+    if !links.isEmpty, random.chance(0.5) { impliedRemovals.formUnion(links.keys.filter { objects[$0] == nil }) }
+  }
+
+  /// Adds or removes a link.
+  mutating func changeLink(_ random: inout SimulationRandom) {
+    guard let relationship = random.element(of: model.linkRelationships), version.entities[relationship.id] != nil else { return }
+    let links = objects.filter { $0.value.entity == relationship.id }.keys.sorted()
+    if random.chance(0.3), let id = random.element(of: links) {
+      remove(id)
+      return
+    }
+    // Several devices often choose the same ones, and sometimes one that this save inserts.
+    let count = random.chance(hasManyLinks ? 0.7 : 0.3) ? 1 : Int.max
+    let inserted = random.chance(0.1) ? objects.keys.filter { original[$0] == nil } : []
+    func end(_ entity: Int) -> RecordID? {
+      let all = objects(of: entity)
+      let new = inserted.isEmpty ? [] : all.filter(inserted.contains)
+      return random.element(of: new.isEmpty ? all.prefix(count) : new[...])
+    }
+    guard let source = end(relationship.source), let destination = end(relationship.destination) else { return }
+    let link = Link(relationship.id, from: source, to: destination, isSymmetric: relationship.isSymmetric)
+    let id = hashing.id(of: link)
+    if objects[id] == nil { objects[id] = SyncedObject(entity: link.relationship, link.values) } else { remove(id) }
+  }
+
+  private mutating func remove(_ link: RecordID) {
+    objects[link] = nil
+    impliedRemovals.remove(link)
   }
 
   /// The objects that can have a one-to-one relationship.
   private var claimingObjects: [RecordID: SyncedObject] {
-    objects.filter { model.entity($0.value.entity).references.contains(where: \.isExclusive) }
+    plainObjects.filter { model.entity($0.value.entity).references.contains(where: \.isExclusive) }
   }
 
   private mutating func delete(_ id: RecordID) {

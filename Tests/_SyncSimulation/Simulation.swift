@@ -48,6 +48,12 @@ package final class Simulation {
     var hasEarlierModels: Bool { (seed >> 16) % 5 == 0 }
     /// Whether there are few objects, which devices often refer to by the same one-to-one relationships.
     var hasManyClaims: Bool { (seed >> 24) % 3 == 0 }
+    /// Whether there are many-to-many relationships.
+    var hasLinks: Bool { (seed >> 40) % 2 == 0 }
+    /// Whether there are few objects, and devices often add and remove links between the same ones.
+    var hasManyLinks: Bool { (seed >> 40) % 4 == 0 }
+    /// Whether objects are rarely inserted when there are some.
+    var hasFewObjects: Bool { hasManyClaims || hasManyLinks }
     /// Whether the hub is a file that each device opens itself, so that its clock is that of the device.
     var hasClockOfDevices: Bool { (seed >> 32) % 6 == 0 }
 
@@ -96,7 +102,7 @@ package final class Simulation {
     self.setup = setup
     loss = setup.loss
     var random = SimulationRandom(setup.seed)
-    model = SimulatedModel(&random, hasManyClaims: setup.hasManyClaims)
+    model = SimulatedModel(&random, hasManyClaims: setup.hasManyClaims, hasLinks: setup.hasLinks)
     var hubLimits = Hub.Limits()
     (hubLimits.partLifetime, hubLimits.commitsUntilCleanup) = (20_000, 3)
     hub = Hub(hashing, limits: hubLimits)
@@ -107,15 +113,16 @@ package final class Simulation {
       let errors = [0, 0, -Self.largestClockError, Self.largestClockError, Int64(random.number(below: 100)) - 50]
       let error = errors[random.number(below: 5)]
       let hasEarlierModel = setup.hasEarlierModels && random.chance(0.5)
-      let version = hasEarlierModel ? model.earlierVersion(without: random.number(below: model.entities.count)) : model.syncModel
+      let version = hasEarlierModel ? model.earlierVersion(&random) : model.syncModel
       let client = SyncClient(version, keys[number], hashing, limits: limits(of: number))
       let device = SimulatedDevice(number, store, client, version, clockError: setup.hasCoarseClocks ? 0 : error)
-      store.model = version
+      (store.model, store.newestModel) = (version, model.syncModel)
       devices.append(device)
       // Objects from before synchronization.
       if random.chance(0.3) {
-        var editor = ObjectEditor(objects: [:], model: model, version: version, hasManyClaims: setup.hasManyClaims)
+        var editor = ObjectEditor(objects: [:], model: model, version: version, setup)
         for _ in 0..<(3 + random.number(below: 5)) { editor.insert(store.newID(), serial: newSerial(), &random) }
+        if setup.hasLinks { for _ in 0..<4 { editor.changeLink(&random) } }
         store.setExistingObjects(editor.objects)
         for (id, object) in editor.objects.sorted(by: { $0.key < $1.key }) { checks.addBaseline(id, object) }
         for id in editor.objects.keys.sorted() where random.chance(0.8) { addBaseline(id, on: device) }

@@ -41,22 +41,22 @@ extension SyncClient {
       zone.clock.reset(to: max(first, save.stamp.time))
       return nil
     }
-    try restampSaves(in: store, after: zone.settledThrough, newStamp) { try restampHeldStates(times, of: identities, in: store) }
+    let restamped = { (stamp: Stamp) -> Stamp in
+      identities.contains(stamp.device) ? times[stamp.time].map { Stamp($0, stamp.device) } ?? stamp : stamp
+    }
+    try restampSaves(in: store, after: zone.settledThrough, newStamp, others: restamped) {
+      times.isEmpty ? RecordSet() : try restampHeldStates(restamped, in: store)
+    }
     try store.setZone(zone)
   }
 
-  /// Replaces the stamps of held states, by their former times.
+  /// Replaces the stamps of held states.
   ///
   /// - Returns: The records whose objects may change.
-  private func restampHeldStates(
-    _ times: [HybridTime: HybridTime], of devices: Set<DeviceID>, in store: some SyncStore
-  ) throws -> RecordSet {
+  private func restampHeldStates(_ transform: (Stamp) -> Stamp, in store: some SyncStore) throws -> RecordSet {
     var restamped = RecordSet()
-    if times.isEmpty { return restamped }
     try forEachHeldState(in: store) { id, held in
-      let new = held.mapStamps { stamp in
-        devices.contains(stamp.device) ? times[stamp.time].map { Stamp($0, stamp.device) } ?? stamp : stamp
-      }
+      let new = held.mapStamps(transform)
       guard new != held, var entry = try store.entry(of: id) else { return }
       entry.held = new
       try store.setEntry(entry, of: id)
@@ -80,9 +80,10 @@ extension SyncClient {
   ///
   /// - Parameters:
   ///   - newStamp: Returns the new stamp of a save, or nil if it keeps its own.
+  ///   - others: Returns the new stamp of an addition of a link.
   ///   - restampOthers: Replaces other stamps, before objects are updated. Returns the records whose objects may change.
   func restampSaves(
-    in store: some SyncStore, after number: Int64, _ newStamp: (PendingSave) -> Stamp?,
+    in store: some SyncStore, after number: Int64, _ newStamp: (PendingSave) -> Stamp?, others: (Stamp) -> Stamp = { $0 },
     _ restampOthers: () throws -> RecordSet = { RecordSet() }
   ) throws {
     var (stamps, restamped): ([Int64: Stamp], RecordSet) = ([:], RecordSet())
@@ -99,7 +100,7 @@ extension SyncClient {
       restamped.insert(change.id)
       if model.hasExclusiveReferences { restamped.formUnion(try rivals(of: change.record(save.stamp), in: store)) }
     }
-    try store.restamp(stamps)
+    try store.restamp(stamps, additions: others)
     restamped.formUnion(try restampOthers())
     try updateObjects(of: restamped, in: store)
   }

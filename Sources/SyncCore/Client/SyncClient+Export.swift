@@ -151,6 +151,8 @@ extension SyncClient {
     let base = entry?.base?.record
     guard var state = (entry?.state).joined(with: pending) else { return nil }
     if entry?.isOrphan ?? false, let stamp = state.latestStamp { state = Record(entity: state.entity, .deleted(stamp)) }
+    // A link was added again although it was deleted with an end, because the device cannot open that deletion.
+    if state.isDeleted, pending?.isLink ?? false { try updateObjects(of: [id], in: store) }
     if state == base {
       try releaseHeldState(of: id, in: store)
       return nil

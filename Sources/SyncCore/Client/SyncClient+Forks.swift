@@ -49,7 +49,8 @@ extension SyncClient {
     var times: [RecordID: Set<HybridTime>] = [:]
     var written: [RecordID: Set<WrittenValue>] = [:]
     try forEachChange(after: zone.settledThrough, in: store) { save, change in
-      guard records.contains(change.id) else { return }
+      // The same link, added elsewhere, has the same record.
+      guard records.contains(change.id), !change.isLink else { return }
       if insertions[change.id] == nil { insertions[change.id] = save.number }
       times[change.id, default: []].insert(save.stamp.time)
       for (property, value) in change.values ?? [:] where value != .null {

@@ -115,7 +115,7 @@ extension SyncClient {
     if let quarantined = try store.quarantined(stored.name), quarantined.sequence <= stored.sequence {
       try store.setQuarantined(nil, stored.name)
     }
-    var entry = try store.entry(of: id) ?? RecordEntry()
+    var entry = try store.entry(of: id) ?? newEntry(of: id, record, in: store)
     var changed = [id]
     let state = entry.state
     if state == nil || model.hasExclusiveReferences {
@@ -128,6 +128,16 @@ extension SyncClient {
     try store.setEntry(entry, of: id)
     if let time = record.latestStamp?.time { zone.clock.observe(time) }
     return changed
+  }
+
+  /// Returns the entry of a record that has arrived for the first time.
+  ///
+  /// If the same link was here before synchronization began, that is an addition too, which a later removal must know.
+  private func newEntry(of id: RecordID, _ record: Record, in store: some SyncStore) throws -> RecordEntry {
+    guard record.isLink, let object = try store.object(of: id),
+      try store.pendingChanges(of: id, after: store.zone().settledThrough) == nil
+    else { return RecordEntry() }
+    return try Baseline.add(object, of: id, in: store)
   }
 
   /// Prepares to join the device's records with those of a hub that was restored from a backup.

@@ -9,8 +9,9 @@ package enum FieldValue: Sendable {
   case text(String)
   case bytes([UInt8])
   case reference(RecordID)
-  /// A former reference to an object that admits one referrer only, and to which another object refers since. It has the stamp of the
-  /// reference and replaces that, but no later value. Objects have nil instead.
+  /// What has replaced a value for good: a former reference to an object that admits one referrer only, and to which another object refers
+  /// since, or an addition of a link that was removed (``Link``). It has the stamp of that value and replaces it, but no later value. Objects
+  /// have nil instead.
   case superseded
 
   /// The referenced record, if the value is a reference.

@@ -10,6 +10,10 @@ package enum Baseline {
     // The oldest stamp: whatever another device writes is newer.
     let stamp = Stamp(HybridTime(value: 1), try store.zone().device)
     entry.held = Record(entity: object.entity, object.values, stamp)
+    if object.isLink {
+      let addition = Field(.addition(by: Link.baseline.device), .integer(1), Link.baseline)
+      entry.held = entry.held.joined(with: Record(entity: object.entity, .live([addition])))
+    }
     try store.setEntry(entry, of: id)
     return entry
   }

@@ -22,16 +22,23 @@ package protocol SyncStore: AnyObject {
   func pendingSaves(after number: Int64, maximumChangeCount: Int) throws -> [PendingSave]
   /// Returns changes of a save, of which each object has at most one, in an order that never changes.
   ///
+  /// Links are changed by ``PendingChange/addition(of:_:_:)`` and ``PendingChange/removal(of:_:from:)``. Which additions a removal concerns
+  /// is determined once, before anything is imported that was not there when the link was removed. A link need not be removed when one of
+  /// its ends is deleted.
+  ///
   /// - Parameter position: The number of changes to skip.
   func changes(of save: Int64, from position: Int, maximumCount: Int) throws -> [PendingChange]
   /// Returns the join of the changes that saves after a number have made to a record.
   func pendingChanges(of id: RecordID, after number: Int64) throws -> Record?
   /// Replaces the stamps of saves.
   func restamp(_ stamps: [Int64: Stamp]) throws
+  /// Replaces the stamps of saves, and those of the additions of links in the changes of all pending saves
+  /// (``PendingChange/restamped(_:)``).
+  func restamp(_ stamps: [Int64: Stamp], additions: (Stamp) -> Stamp) throws
   /// Gives new records to objects that pending saves have inserted, because the zone has other objects under the same IDs.
   ///
-  /// From then on, the pending saves change and refer to the new records, and the former ones have no objects. An object that is inserted
-  /// later gets the ID of none of the records with an entry. A new record follows from the former one and the save that inserted the object,
+  /// From then on, the pending saves change and refer to the new records, and the former ones have no objects. Links of these objects are
+  /// others too, with the records that follow from the new ends (``PendingChange/renewed(_:_:linkID:)``). An object that is inserted later gets the ID of none of the records with an entry. A new record follows from the former one and the save that inserted the object,
   /// so that another state of the store gives the same one to the same object.
   /// - Returns: The new records, by the former ones.
   func renewRecords(_ ids: [RecordID]) throws -> [RecordID: RecordID]
@@ -76,15 +83,20 @@ extension SyncStore {
     return objects
   }
 
+  package func restamp(_ stamps: [Int64: Stamp], additions: (Stamp) -> Stamp) throws { try restamp(stamps) }
+
   package func referrers(of id: RecordID, through property: PropertyID) throws -> [RecordID] { try referrers(of: id) }
 }
 
-/// An object in a store: its attributes and to-one relationships.
+/// An object in a store: its attributes and to-one relationships; or a link, with its ends (``Link``).
 package struct SyncedObject: Hashable, Sendable {
   package let entity: EntityID
   package var values: [PropertyID: FieldValue]
 
   package init(entity: EntityID, _ values: [PropertyID: FieldValue]) { (self.entity, self.values) = (entity, values) }
+
+  /// Whether the object is a link.
+  package var isLink: Bool { values[.linkSource] != nil }
 }
 
 /// The changes of one save that was not yet accepted by the hub.
@@ -98,23 +110,6 @@ package struct PendingSave: Hashable, Sendable {
 
   package init(number: Int64, stamp: Stamp, changes: [PendingChange], changeCount: Int? = nil) {
     (self.number, self.stamp, self.changes, self.changeCount) = (number, stamp, changes, changeCount ?? changes.count)
-  }
-}
-
-/// The change of an object in a save.
-package struct PendingChange: Hashable, Sendable {
-  package let id: RecordID
-  package let entity: EntityID
-  /// The values that were set; nil if the object was deleted.
-  package let values: [PropertyID: FieldValue]?
-
-  package init(_ id: RecordID, entity: EntityID, _ values: [PropertyID: FieldValue]?) {
-    (self.id, self.entity, self.values) = (id, entity, values)
-  }
-
-  /// Returns the change as a part of the record's state.
-  package func record(_ stamp: Stamp) -> Record {
-    values.map { Record(entity: entity, $0, stamp) } ?? Record(entity: entity, .deleted(stamp))
   }
 }
 

@@ -1,9 +1,10 @@
 /// The objects that follow from the records of a zone and the pending saves.
 ///
 /// The state of a record is the join of its base, its held state and the pending changes. Its object exists if the state is not a tombstone,
-/// the model has its entity, and all required destinations exist. With a later version of the model, which has the entity, it appears. Objects that require each other therefore exist together. To-one relationships to objects that do
-/// not exist are nil. These rules, and those for one-to-one relationships (``Claim``), depend on the states alone, so all devices with the
-/// same states have the same objects.
+/// the model has its entity, and all required destinations exist. With a later version of the model, which has the entity, it appears.
+/// Objects that require each other therefore exist together. A link exists only if it was also added and not removed (``Link``). To-one
+/// relationships to objects that do not exist are nil. These rules, and those for one-to-one relationships (``Claim``), depend on the states
+/// alone, so all devices with the same states have the same objects.
 ///
 /// An update evaluates each record once, from the states and never from other objects. The order in which records are evaluated is
 /// therefore irrelevant, and objects can be written in batches: apart from IDs, an update keeps only one batch in memory.
@@ -151,7 +152,8 @@ package final class VisibleState {
   private func resolved(_ state: Record?, _ id: RecordID) throws -> SyncedObject? {
     guard let state else { return nil }
     var values: [PropertyID: FieldValue] = [:]
-    for field in state.fields {
+    let isLink = model.isLink(state.entity)
+    for field in state.fields where !isLink || field.property.isLinkEnd {
       if field.value == .superseded {
         values[field.property] = .null
       } else if let destination = field.value.reference, try !exists(destination) || !holdsReference(field, id, state) {
@@ -224,9 +226,11 @@ package final class VisibleState {
     return object
   }
 
-  /// Returns whether a record is live, the model has its entity, and no other record has replaced a reference that it requires.
+  /// Returns whether a record is live, and a link was added, the model has its entity, and no other record has replaced a reference that it
+  /// requires.
   private func isEligible(_ id: RecordID) throws -> Bool {
     guard let state = try state(of: id), !state.isDeleted, model.entities[state.entity] != nil else { return false }
+    if model.isLink(state.entity), !state.hasAddition { return false }
     return try state.fields.allSatisfy { try !model.isRequired($0.property, of: state.entity) || holdsReference($0, id, state) }
   }
 

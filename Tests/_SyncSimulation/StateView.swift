@@ -1,0 +1,117 @@
+import SyncCore
+
+/// The states of a device's records and the objects that follow from them, computed from the definition.
+struct StateView {
+  private let states: [RecordID: Record]
+  private let entries: [RecordID: RecordEntry]
+  /// The records that refer to a record by a one-to-one relationship.
+  private let claims: [PropertyID: [RecordID: [(stamp: Stamp, id: RecordID)]]]
+  private let model: SyncModel
+  /// Nil for real stores, whose objects have no serial numbers.
+  private let simulated: SimulatedModel?
+  private let unsynchronized: [RecordID: SyncedObject]
+
+  init(_ state: SimulatedStore.State, _ simulated: SimulatedModel?, _ version: SyncModel) {
+    (model, self.simulated) = (version, simulated)
+    var states: [RecordID: Record] = [:]
+    for (id, entry) in state.entries { states[id] = (entry.base?.record).joined(with: entry.held) }
+    for save in state.saves where save.number > state.zone.settledThrough {
+      for change in save.changes { states[change.id] = states[change.id].joined(with: change.record(save.stamp)) }
+    }
+    self.states = states
+    entries = state.entries
+    var claims: [PropertyID: [RecordID: [(stamp: Stamp, id: RecordID)]]] = [:]
+    for (id, state) in states {
+      for field in state.fields where model.isExclusive(field.property, of: state.entity) {
+        guard let destination = field.value.reference else { continue }
+        claims[field.property, default: [:]][destination, default: []].append((field.stamp, id))
+      }
+    }
+    self.claims = claims
+    unsynchronized = state.objects.filter { states[$0.key] == nil && state.entries[$0.key] == nil }
+  }
+
+  var ids: [RecordID] { Array(states.keys) }
+  func state(of id: RecordID) -> Record? { states[id] }
+
+  /// Returns which object a record is; nil if it is deleted.
+  func serial(of id: RecordID) -> Int64? {
+    guard let simulated, let state = states[id], !simulated.isLink(state.entity), let field = state[simulated.entity(state.entity).serial],
+      case .integer(let serial) = field.value
+    else {
+      return nil
+    }
+    return serial
+  }
+
+  /// Returns whether a record must be deleted on the hub: it is there, has no object, and requires what is deleted there.
+  func isOrphan(_ id: RecordID, in objects: [RecordID: SyncedObject]) -> Bool {
+    guard let base = entries[id]?.base?.record, !base.isDeleted, objects[id] == nil, let state = states[id] else { return false }
+    return state.fields.contains { field in
+      guard let destination = field.value.reference, model.isRequired(field.property, of: state.entity) else { return false }
+      return entries[destination]?.base?.record.isDeleted ?? false
+    }
+  }
+
+  /// Returns whether no other live record has a later reference to a destination that admits one referrer only.
+  private func isLatest(_ field: Field, of id: RecordID) -> Bool {
+    guard let destination = field.value.reference, let entity = states[id]?.entity, model.isExclusive(field.property, of: entity) else {
+      return true
+    }
+    return (claims[field.property]?[destination] ?? []).allSatisfy { ($0.stamp, $0.id) <= (field.stamp, id) }
+  }
+
+  /// Returns whether a record, or one that it requires, requires an object that another record refers to.
+  func lacksDestination(_ id: RecordID, depth: Int = 0) -> Bool {
+    guard let state = states[id], depth < 20 else { return false }
+    return state.fields.contains { field in
+      guard let destination = field.value.reference, model.isRequired(field.property, of: state.entity) else { return false }
+      return !isLatest(field, of: id) || lacksDestination(destination, depth: depth + 1)
+    }
+  }
+
+  /// Returns a record whose optional one-to-one relationship was replaced by that of another record, although its state still has it.
+  func unresolvedReference() -> RecordID? {
+    states.keys.sorted().first { id in
+      guard let state = states[id] else { return false }
+      return state.fields.contains { !model.isRequired($0.property, of: state.entity) && !isLatest($0, of: id) }
+    }
+  }
+
+  private static let linkEnds: [PropertyID] = [.linkSource, .linkDestination]
+  private func isLink(_ state: Record) -> Bool { model.entities[state.entity]?.isLink ?? false }
+
+  /// Returns whether a record is a link of which all additions were removed.
+  private func lacksAddition(_ state: Record) -> Bool { isLink(state) && !state.fields.contains { $0.value == .integer(1) } }
+
+  func objects() -> [RecordID: SyncedObject] {
+    var present = Set(states.filter { !$0.value.isDeleted && model.entities[$0.value.entity] != nil && !lacksAddition($0.value) }.keys)
+    present.formUnion(unsynchronized.keys)
+    while true {
+      let missing = present.filter { id in
+        states[id]?.fields.contains { field in
+          guard let entity = states[id]?.entity, let destination = field.value.reference else { return false }
+          return model.isRequired(field.property, of: entity) && (!present.contains(destination) || !isLatest(field, of: id))
+        } ?? false
+      }
+      if missing.isEmpty { break }
+      present.subtract(missing)
+    }
+    var result = unsynchronized
+    for id in present {
+      guard let state = states[id] else { continue }
+      var values: [PropertyID: FieldValue] = [:]
+      for field in state.fields where !isLink(state) || Self.linkEnds.contains(field.property) {
+        if field.value == .superseded {
+          values[field.property] = .null
+        } else if let destination = field.value.reference, !present.contains(destination) || !isLatest(field, of: id) {
+          values[field.property] = .null
+        } else {
+          values[field.property] = field.value
+        }
+      }
+      result[id] = SyncedObject(entity: state.entity, values)
+    }
+    return result
+  }
+}
