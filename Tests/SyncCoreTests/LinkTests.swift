@@ -103,6 +103,36 @@ final class LinkTests: XCTestCase {
     }
   }
 
+  func testALinkFromBeforeSynchronizationIsAnAdditionAlsoIfTheRecordArrivesFirst() throws {
+    let (scenario, note, folder) = try scenario()
+    let (a, b) = (scenario.devices[0], scenario.devices[1])
+    let link = Scenario.model.link(Scenario.mentions, from: note, to: folder)
+    b.addExisting(Scenario.linkID(note, folder), SyncedObject(entity: Scenario.mentions, link.values))
+    try a.link(note, folder)
+    try a.unlink(note, folder)
+    for device in [a, b] { try device.synchronize() }
+    XCTAssertEqual(b.links, [[note, folder]], "the removal did not know it")
+    try synchronize(scenario)
+    XCTAssertEqual(a.links, [[note, folder]])
+    try a.unlink(note, folder)
+    try synchronize(scenario)
+    XCTAssertEqual(b.links, [])
+  }
+
+  /// Copies of one store have the same links before synchronization begins.
+  func testTheRemovalOfALinkFromBeforeSynchronizationReachesDevicesThatHadItToo() throws {
+    let (scenario, note, folder) = try scenario()
+    let (a, b) = (scenario.devices[0], scenario.devices[1])
+    let link = Scenario.model.link(Scenario.mentions, from: note, to: folder)
+    for device in [a, b] { device.addExisting(Scenario.linkID(note, folder), SyncedObject(entity: Scenario.mentions, link.values)) }
+    try a.takeInExisting()
+    try a.unlink(note, folder)
+    try a.synchronize()
+    try b.takeInExisting()
+    try synchronize(scenario)
+    XCTAssertEqual(b.links, [])
+  }
+
   func testALinkOfASymmetricRelationshipHasNoDirection() throws {
     let (scenario, note, folder) = try scenario()
     let (a, b) = (scenario.devices[0], scenario.devices[1])

@@ -17,12 +17,13 @@ final class RecordTests: XCTestCase {
   }
 
   private func value(_ random: inout SimulationRandom) -> FieldValue {
-    switch random.number(below: 7) {
+    switch random.number(below: 8) {
     case 0: .null
     case 1: .integer(Int64(random.number(below: 3)))
     case 2: .real(random.element(of: [0, (-0.0).bitPattern, Double.nan.bitPattern, 1.5.bitPattern]) ?? 0)
     case 3: .text(random.element(of: ["", "a", "é", "e\u{301}"]) ?? "")
     case 4: .bytes(random.element(of: [[], [0], [0, 1]]) ?? [])
+    case 5: .superseded
     default: .reference(RecordID(high: 1, low: UInt64(random.number(below: 3))))
     }
   }

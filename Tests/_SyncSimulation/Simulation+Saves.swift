@@ -8,7 +8,7 @@ extension Simulation {
       objects: device.store.state.objects, model: model, version: device.model, setup)
     // Some saves are as large as a batch request.
     for _ in 0...(random.chance(0.02) ? 12 : random.number(below: 4)) {
-      if setup.hasLinks, random.chance(setup.hasManyLinks ? 0.6 : 0.3) {
+      if setup.hasLinks, random.chance(setup.hasManyLinks ? 0.75 : 0.3) {
         editor.changeLink(&random)
         continue
       }
@@ -146,17 +146,17 @@ struct ObjectEditor {
   mutating func changeLink(_ random: inout SimulationRandom) {
     guard let relationship = random.element(of: model.linkRelationships), version.entities[relationship.id] != nil else { return }
     let links = objects.filter { $0.value.entity == relationship.id }.keys.sorted()
-    if random.chance(0.3), let id = random.element(of: links) {
+    if random.chance(hasManyLinks ? 0.1 : 0.3), let id = random.element(of: links) {
       remove(id)
       return
     }
     // Several devices often choose the same ones, and sometimes one that this save inserts.
-    let count = random.chance(hasManyLinks ? 0.7 : 0.3) ? 1 : Int.max
-    let inserted = random.chance(0.1) ? objects.keys.filter { original[$0] == nil } : []
+    let count = random.chance(hasManyLinks ? 0.9 : 0.3) ? 2 : Int.max
+    let inserted = random.chance(hasManyLinks ? 0.05 : 0.1) ? objects.keys.filter { original[$0] == nil } : []
     func end(_ entity: Int) -> RecordID? {
       let all = objects(of: entity)
       let new = inserted.isEmpty ? [] : all.filter(inserted.contains)
-      return random.element(of: new.isEmpty ? all.prefix(count) : new[...])
+      return random.element(of: new.isEmpty ? all.prefix(random.chance(0.7) ? 1 : count) : new[...])
     }
     guard let source = end(relationship.source), let destination = end(relationship.destination) else { return }
     let link = Link(relationship.id, from: source, to: destination, isSymmetric: relationship.isSymmetric)

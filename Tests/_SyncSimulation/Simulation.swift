@@ -49,9 +49,9 @@ package final class Simulation {
     /// Whether there are few objects, which devices often refer to by the same one-to-one relationships.
     var hasManyClaims: Bool { (seed >> 24) % 3 == 0 }
     /// Whether there are many-to-many relationships.
-    var hasLinks: Bool { (seed >> 40) % 2 == 0 }
+    var hasLinks: Bool { (seed >> 40) % 3 == 0 }
     /// Whether there are few objects, and devices often add and remove links between the same ones.
-    var hasManyLinks: Bool { (seed >> 40) % 4 == 0 }
+    var hasManyLinks: Bool { (seed >> 40) % 6 == 0 }
     /// Whether objects are rarely inserted when there are some.
     var hasFewObjects: Bool { hasManyClaims || hasManyLinks }
     /// Whether the hub is a file that each device opens itself, so that its clock is that of the device.
@@ -125,7 +125,10 @@ package final class Simulation {
         if setup.hasLinks { for _ in 0..<4 { editor.changeLink(&random) } }
         store.setExistingObjects(editor.objects)
         for (id, object) in editor.objects.sorted(by: { $0.key < $1.key }) { checks.addBaseline(id, object) }
-        for id in editor.objects.keys.sorted() where random.chance(0.8) { addBaseline(id, on: device) }
+        // Often another device adds the same links before.
+        for (id, object) in editor.objects.sorted(by: { $0.key < $1.key }) where random.chance(object.isLink ? 0.3 : 0.8) {
+          addBaseline(id, on: device)
+        }
       }
     }
   }
