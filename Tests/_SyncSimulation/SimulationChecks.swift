@@ -217,6 +217,8 @@ final class SimulationChecks {
     return state.isDeleted
       || values.allSatisfy { property, value in
         guard let field = state[property] else { return false }
+        // A corrected clock has lowered the stamp of a value that was held, because the device could not open its record.
+        if field.value == value, save.stamps.contains(where: { $0.device == field.stamp.device }) { return true }
         return field.stamp >= stamp || (byStamp[field.stamp] ?? []).contains { $0.stamps.contains { $0 >= stamp } }
       }
   }
