@@ -16,7 +16,7 @@
 //   Definition     creating and updating tables, indexes, triggers and views
 //   History        writing transactions to the history, reading and purging them
 //   Generations    query generations: snapshots that stay open
-//   Fetching       fetches, faults and members
+//   Fetching       fetches, faults, members and links
 //   Saving         one save, from its first statement to its end; the participants of every commit
 //   Batch          batch requests as statements about sets of rows
 //   Explain        explanations of fetches

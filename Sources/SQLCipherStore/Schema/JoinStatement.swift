@@ -16,6 +16,10 @@ enum JoinStatement: Hashable, Sendable {
   case positions(side: Int)
   /// Updates the position of one far object of a near object.
   case positioning(side: Int)
+  /// Selects a row if a link exists.
+  case presence(side: Int)
+  /// Selects links in the order of the near and the far objects, after one.
+  case links(side: Int)
 
   /// The first offset of each case, after those of the preceding case.
   private enum First {
@@ -27,7 +31,9 @@ enum JoinStatement: Hashable, Sendable {
     static var completion: Int { removal + 1 }
     static var positions: Int { completion + 1 }
     static var positioning: Int { positions + 1 }
-    static var end: Int { positioning + 1 }
+    static var presence: Int { positioning + 1 }
+    static var links: Int { presence + 1 }
+    static var end: Int { links + 1 }
   }
 
   @inline(__always) static var countOfSide: Int { First.end }
@@ -43,6 +49,8 @@ enum JoinStatement: Hashable, Sendable {
     case .completion(let side): (side, First.completion)
     case .positions(let side): (side, First.positions)
     case .positioning(let side): (side, First.positioning)
+    case .presence(let side): (side, First.presence)
+    case .links(let side): (side, First.links)
     }
   }
 
@@ -53,6 +61,7 @@ enum JoinStatement: Hashable, Sendable {
         + LinkInsertionSize.allCases.map { .insertion(side: side, $0) }
         + [
           .positionedInsertion(side: side), .removal(side: side), .completion(side: side), .positions(side: side), .positioning(side: side),
+          .presence(side: side), .links(side: side),
         ]
     }
   }

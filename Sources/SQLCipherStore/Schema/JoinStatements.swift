@@ -115,11 +115,21 @@ extension JoinStatement {
       return side.farOrder.map {
         "UPDATE OR FAIL \(side.table) SET \($0) = ? WHERE \(side.table).\(side.far) = ? AND \(side.table).\(side.near) = ?"
       } ?? ""
+    case .presence: return "SELECT 1 FROM \(side.table) AS t WHERE t.\(side.near) = ? AND t.\(side.far) = ?"
+    case .links: return side.links
     }
   }
 }
 
 extension JoinSide {
+  /// Selects the near object's key and entity and the far object's key and entity. Entities that are not stored are NULL. Each link of a
+  /// symmetric relationship is selected in both directions.
+  fileprivate var links: String {
+    let columns = ["t.\(near)", nearEntity.map { "t.\($0)" } ?? "NULL", "t.\(far)", farEntity.map { "t.\($0)" } ?? "NULL"]
+    return "SELECT \(columns.joined(separator: ", ")) FROM \(table) AS t WHERE (t.\(near), t.\(far)) > (?, ?) "
+      + "ORDER BY t.\(near), t.\(far) LIMIT ?"
+  }
+
   /// Selects owner, member, and the member's entity if it is stored, ordered by owner, then by member.
   fileprivate func members(_ size: KeyListSize) -> String {
     let order = "t.\(near)\(farOrder.map { ", t.\($0)" } ?? ""), t.\(far)"
