@@ -151,7 +151,7 @@ final class CloudContainerTests: CloudTestCase {
     let one = try await container("one", model: model)
     XCTAssertThrowsError(try one.initializeSchema()) { error in
       XCTAssertEqual((error as? SyncError)?.code, .unsupportedModel)
-      XCTAssertEqual((error as? SyncError)?.obstacles.count, 4)
+      XCTAssertEqual((error as? SyncError)?.obstacles.count, 2)
     }
     do {
       _ = try await one.createAccount()

@@ -19,18 +19,18 @@ final class RandomMirror {
   /// The last steps, for the message of a failure.
   private(set) var steps: [String] = []
 
-  init(seed: UInt64) throws {
+  init(seed: UInt64, model: CompiledModel = MirrorModel.model) throws {
     var random = SeededGenerator(seed: seed)
     let scenario = Scenario(deviceCount: 0)
     var stores: [SyncedStore] = []
     for number in 0..<Int.random(in: 2...4, using: &random) {
       let hasObjects = Int.random(in: 0..<3, using: &random) == 0
       stores.append(
-        try SyncedStore(scenario, UInt64(number + 1)) { open in
+        try SyncedStore(scenario, UInt64(number + 1), model: model) { open in
           guard hasObjects else { return }
           let context = open.newContext()
           for _ in 0..<8 { try RandomEdit.edit(context, isFirst: number == 0, &random) }
-          try context.save()
+          try? context.save()
         })
     }
     (self.stores, self.random) = (stores, random)
@@ -152,7 +152,8 @@ final class RandomMirror {
     for _ in 0..<Int.random(in: 1...4, using: &random) { try RandomEdit.edit(context, isFirst: number == 0, &random) }
     do { try context.save() } catch {
       context.rollback()
-      throw error
+      // A member of a relationship without an inverse was inserted and deleted.
+      if (error as? StoreError)?.code != .invalidRequest { throw error }
     }
   }
 
@@ -189,6 +190,9 @@ enum RandomEdit {
       try context.all(entity).sorted { $0.objectID.uriRepresentation().absoluteString < $1.objectID.uriRepresentation().absoluteString }
     }
     let folders = try objects("Folder")
+    if context.persistentStoreCoordinator.compiledModel.entity(named: "Tag") != nil, Int.random(in: 0..<3, using: &random) == 0 {
+      return try editLinks(context, objects, &random)
+    }
     switch Int.random(in: 0..<20, using: &random) {
     case 0..<4:
       try context.insert(
@@ -229,6 +233,25 @@ enum RandomEdit {
         let object = try objects(["Note", "Note", "Folder", "Cover"].randomElement(using: &random) ?? "Note").randomElement(using: &random)
       else { return }
       context.delete(object)
+    }
+  }
+
+  /// Adds or removes a link.
+  private static func editLinks(
+    _ context: ManagedObjectContext, _ objects: (String) throws -> [ManagedObject], _ random: inout SeededGenerator
+  ) throws {
+    let (entity, name, members) =
+      [
+        ("Folder", "tags", "Tag"), ("Note", "tags", "Tag"), ("Tag", "items", "Note"), ("Folder", "friends", "Folder"),
+        ("Folder", "pinned", "Note"),
+      ].randomElement(using: &random) ?? ("Folder", "friends", "Folder")
+    if Int.random(in: 0..<5, using: &random) == 0 { try context.insert("Tag", ["name": random.word(length: 1...3)]) }
+    guard let object = try objects(entity).randomElement(using: &random) else { return }
+    let linked = try XCTUnwrap(object[name] as? Set<ManagedObject>)
+    if Bool.random(using: &random), let removed = try objects(members).filter(linked.contains).randomElement(using: &random) {
+      try object.mutableSetValue(forKey: name).remove(removed)
+    } else if let added = try objects(members).randomElement(using: &random) {
+      try object.mutableSetValue(forKey: name).add(added)
     }
   }
 

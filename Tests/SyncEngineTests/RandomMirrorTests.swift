@@ -1,3 +1,4 @@
+import ObjectModel
 import XCTest
 import _TestSupport
 
@@ -6,11 +7,11 @@ import _TestSupport
 /// Random saves and random synchronization, by seed.
 final class RandomMirrorTests: XCTestCase {
   /// Runs seeds, and reports the first one that violates an invariant.
-  private func run(_ seeds: Range<Int>, stepCount: Int) {
+  private func run(_ seeds: Range<Int>, stepCount: Int, model: CompiledModel = MirrorModel.model) {
     for seed in seeds {
       var mirror: RandomMirror?
       do {
-        mirror = try RandomMirror(seed: UInt64(seed))
+        mirror = try RandomMirror(seed: UInt64(seed), model: model)
         // A verification takes longer than all steps.
         try mirror?.run(stepCount: stepCount, verifies: seed % 10 == 0)
       } catch {
@@ -22,6 +23,12 @@ final class RandomMirrorTests: XCTestCase {
   func testStoresWithFewSavesAreEqual() { run(0..<RandomSteps.count(60), stepCount: 15) }
 
   func testStoresWithManySavesAreEqual() { run(1_000..<1_000 + RandomSteps.count(16), stepCount: 60) }
+
+  func testStoresWithLinksAreEqual() {
+    run(3_000..<3_000 + RandomSteps.count(40), stepCount: 20, model: MirrorModel.withLinks)
+    run(4_000..<4_000 + RandomSteps.count(16), stepCount: 60, model: MirrorModel.withLinks)
+    PendingSaves.$limit.withValue(3) { run(5_000..<5_000 + RandomSteps.count(12), stepCount: 40, model: MirrorModel.withLinks) }
+  }
 
   func testStoresThatKeepFewPendingChangesInMemoryAreEqual() {
     PendingSaves.$limit.withValue(3) { run(2_000..<2_000 + RandomSteps.count(16), stepCount: 40) }

@@ -87,6 +87,8 @@ final class SyncChecks {
     // An object that was deleted before its insertion was sent leaves no record.
     guard let state = view.state(of: change.id) else { return deletions.contains(change.id) }
     if state.isDeleted { return true }
+    // A removal of a link in the state is one of its additions, or of later ones of the same devices.
+    if change.isLink { return change.presence.allSatisfy { field in (state[field.property]?.stamp).map { $0 >= field.stamp } ?? false } }
     return change.values?.allSatisfy { (state[$0.key]?.stamp).map { $0 >= stamp } ?? false } ?? false
   }
 
@@ -134,7 +136,7 @@ final class SyncChecks {
         if !contains(change, stamp, view) {
           throw SyncViolation(description: "save \(save.save.number) of store \(save.store) is lost: \(change.id.uuid)")
         }
-        if change.values != nil, first.objects[change.id] == nil, !mayBeDeleted(change.id) {
+        if change.values != nil, !change.isLink, first.objects[change.id] == nil, !mayBeDeleted(change.id) {
           throw SyncViolation(description: "\(change.id.uuid) is deleted without a deletion")
         }
       }
@@ -161,6 +163,11 @@ extension StoreReplica {
         if state.objects.updateValue(try object(row), forKey: RecordID(id)) != nil {
           throw SyncViolation(description: "two objects have the stable ID \(id)")
         }
+      }
+      var progress = BaselineProgress()
+      progress.entity = schema.entities.count
+      while progress.entity < schema.entities.count + schema.links.count {
+        for link in try nextLinks(&progress, 100) { state.objects[link.id] = SyncedObject(link.link) }
       }
       return state
     }

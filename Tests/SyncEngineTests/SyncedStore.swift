@@ -12,13 +12,24 @@ import _StoreSpecification
 import _SyncSimulation
 import _TestSupport
 
-/// The model of the tests: trees of folders, notes that require a folder, and covers, each of at most one folder.
+/// The models of the tests: trees of folders, notes that require a folder, and covers, each of at most one folder.
 enum MirrorModel {
-  static let model: CompiledModel = {
+  static let model = compiled(hasLinks: false)
+  /// The model with a many-to-many relationship, one that is its own inverse, and a to-many relationship without an inverse.
+  static let withLinks = compiled(hasLinks: true)
+
+  private static func compiled(hasLinks: Bool) -> CompiledModel {
     let model = ManagedObjectModel {
       Entity("Item", abstract: true) {
         Attribute("title", .string)
         Attribute("folded", .string).derived("canonical:(title)")
+        if hasLinks { Relationship("tags", toMany: "Tag", inverse: "items") }
+      }
+      if hasLinks {
+        Entity("Tag") {
+          Attribute("name", .string)
+          Relationship("items", toMany: "Item", inverse: "tags")
+        }
       }
       Entity("Folder", parent: "Item") {
         Attribute("size", .integer64).initially(7)
@@ -28,6 +39,10 @@ enum MirrorModel {
         Relationship("children", toMany: "Folder", inverse: "parent").onDelete(.cascade)
         Relationship("notes", toMany: "Note", inverse: "folder").onDelete(.cascade)
         Relationship("cover", to: "Cover", inverse: "folder")
+        if hasLinks {
+          Relationship("friends", toMany: "Folder", inverse: "friends")
+          Relationship("pinned", toMany: "Note")
+        }
       }
       Entity("Note", parent: "Item") {
         Attribute("text", .string)
@@ -44,7 +59,7 @@ enum MirrorModel {
       }
     }
     do { return try CompiledModel(model) } catch { preconditionFailure("\(error)") }
-  }()
+  }
 }
 
 /// A store that is synchronized with the hub of a scenario.

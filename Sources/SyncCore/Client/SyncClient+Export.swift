@@ -109,7 +109,7 @@ extension SyncClient {
         let batch = try store.changes(of: through, from: position, maximumCount: limits.changesInCommit - changes.count)
         if batch.isEmpty { return (changes, nil) }
         for pending in batch where !isFull() {
-          add(try change(of: pending.id, pending.record(save.stamp), in: store))
+          if !pending.isEmpty { add(try change(of: pending.id, pending.record(save.stamp), in: store)) }
           position += 1
         }
       }
@@ -133,7 +133,9 @@ extension SyncClient {
     while let first = saves.first, let last = saves.last, first.changes.count == first.changeCount {
       var pending: [RecordID: Record] = [:]
       for save in saves {
-        for change in save.changes { pending[change.id] = pending[change.id].joined(with: change.record(save.stamp)) }
+        for change in save.changes where !change.isEmpty {
+          pending[change.id] = pending[change.id].joined(with: change.record(save.stamp))
+        }
       }
       let changes = try pending.keys.sorted().compactMap { try change(of: $0, pending[$0], in: store) }
       if changes.lazy.map(\.record.approximateSize).reduce(0, +) <= limits.bytesInCommit || changes.count <= 1 {

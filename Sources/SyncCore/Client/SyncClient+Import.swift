@@ -134,10 +134,10 @@ extension SyncClient {
   ///
   /// If the same link was here before synchronization began, that is an addition too, which a later removal must know.
   private func newEntry(of id: RecordID, _ record: Record, in store: some SyncStore) throws -> RecordEntry {
-    guard record.isLink, let object = try store.object(of: id),
+    guard let link = Link(record, model), try store.contains(link, id),
       try store.pendingChanges(of: id, after: store.zone().settledThrough) == nil
     else { return RecordEntry() }
-    return try Baseline.add(object, of: id, in: store)
+    return try Baseline.add(SyncedObject(link), of: id, in: store)
   }
 
   /// Prepares to join the device's records with those of a hub that was restored from a backup.

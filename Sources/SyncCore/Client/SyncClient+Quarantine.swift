@@ -47,7 +47,7 @@ extension SyncClient {
   func holdSettledChanges(through last: Int64, in store: some SyncStore) throws {
     guard try !store.quarantined(after: nil, maximumCount: 1).isEmpty else { return }
     try forEachChange(after: try store.zone().settledThrough, in: store) { save, change in
-      if save.number <= last { _ = try holdChange(of: change.id, change.record(save.stamp), in: store) }
+      if save.number <= last, !change.isEmpty { _ = try holdChange(of: change.id, change.record(save.stamp), in: store) }
     }
   }
 

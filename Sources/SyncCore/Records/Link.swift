@@ -32,6 +32,14 @@ package struct Link: Hashable, Sendable {
   /// The references of the record.
   package var values: [PropertyID: FieldValue] { [.linkSource: .reference(source), .linkDestination: .reference(destination)] }
 
+  /// Creates the link of a record's state; nil if that is not a live link.
+  package init?(_ record: Record, _ model: SyncModel) {
+    guard model.isLink(record.entity), let source = record[.linkSource]?.value.reference,
+      let destination = record[.linkDestination]?.value.reference
+    else { return nil }
+    self = model.link(record.entity, from: source, to: destination)
+  }
+
   /// What the ID of the record is computed from, by a cryptographic hash.
   package var bytes: [UInt8] {
     let words = [relationship.value, source.high, source.low, destination.high, destination.low]
@@ -47,12 +55,12 @@ extension PropertyID {
   /// The property of a link that says whether a device has added it.
   package static func addition(by device: DeviceID) -> PropertyID { PropertyID(device.value) }
 
-  var isLinkEnd: Bool { self == .linkSource || self == .linkDestination }
+  package var isLinkEnd: Bool { self == .linkSource || self == .linkDestination }
 }
 
 extension Record {
   /// Whether the record is a link that was not deleted with its ends.
-  var isLink: Bool { self[.linkSource] != nil }
+  package var isLink: Bool { self[.linkSource] != nil }
 
   /// The stamps of the additions of a link that were not removed.
   package var additions: [Stamp] {
@@ -60,5 +68,5 @@ extension Record {
   }
 
   /// Whether a link was added and not removed.
-  var hasAddition: Bool { fields.contains { !$0.property.isLinkEnd && $0.value != .superseded } }
+  package var hasAddition: Bool { fields.contains { !$0.property.isLinkEnd && $0.value != .superseded } }
 }

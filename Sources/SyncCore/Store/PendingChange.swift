@@ -27,6 +27,8 @@ package struct PendingChange: Hashable, Sendable {
 extension PendingChange {
   /// Whether the record is a link.
   package var isLink: Bool { values?[.linkSource] != nil }
+  /// Whether the change is of a link whose state it does not change: an end of the link was deleted by the same save.
+  package var isEmpty: Bool { isLink && presence.isEmpty }
   /// Whether the link was added.
   package var isAddition: Bool { presence.contains { $0.value != .superseded } }
 

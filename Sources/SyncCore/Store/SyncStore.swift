@@ -47,6 +47,8 @@ package protocol SyncStore: AnyObject {
   func object(of id: RecordID) throws -> SyncedObject?
   /// Returns the objects of those records that have one.
   func objects(of ids: [RecordID]) throws -> [RecordID: SyncedObject]
+  /// Returns whether a link exists, whose record may be unknown.
+  func contains(_ link: Link, _ id: RecordID) throws -> Bool
   /// Inserts and updates objects, and deletes those of the records for which there is nil.
   ///
   /// All objects that the new ones refer to are in the store or among the changes, in any order. Nothing refers to a deleted object, except
@@ -83,6 +85,8 @@ extension SyncStore {
     return objects
   }
 
+  package func contains(_ link: Link, _ id: RecordID) throws -> Bool { try object(of: id) != nil }
+
   package func restamp(_ stamps: [Int64: Stamp], additions: (Stamp) -> Stamp) throws { try restamp(stamps) }
 
   package func referrers(of id: RecordID, through property: PropertyID) throws -> [RecordID] { try referrers(of: id) }
@@ -94,6 +98,9 @@ package struct SyncedObject: Hashable, Sendable {
   package var values: [PropertyID: FieldValue]
 
   package init(entity: EntityID, _ values: [PropertyID: FieldValue]) { (self.entity, self.values) = (entity, values) }
+
+  /// Creates the object of a link.
+  package init(_ link: Link) { self.init(entity: link.relationship, link.values) }
 
   /// Whether the object is a link.
   package var isLink: Bool { values[.linkSource] != nil }

@@ -71,10 +71,6 @@ extension ZoneID {
   static func random() -> ZoneID { ZoneID(high: .random(in: 0 ... .max), low: .random(in: 0 ... .max)) }
 }
 
-extension DeviceID {
-  static func random() -> DeviceID { DeviceID(.random(in: 1 ... .max)) }
-}
-
 extension SyncError.Reason {
   static var accountNotFound: Self {
     Self(.accountNotFound, "The hub has no account of this recovery key. Check the key and the path of the hub.")

@@ -9,14 +9,15 @@ struct HistoryChangeReader {
   let history: any HistoryStore & IdentityStore
   let schema: SyncSchema
 
-  /// The change of an object in a transaction.
+  /// The change of an object, or of a link, in a transaction. A change of a link is not stamped yet (``PendingChange/isUnstamped``).
   struct Change {
     let change: PendingChange
-    let object: ObjectReference
+    /// The object; nil for a link.
+    var object: ObjectReference?
     /// Whether the object did not exist before.
-    let isInsertion: Bool
+    var isInsertion = false
     /// Whether the object has another record now.
-    let isFormer: Bool
+    var isFormer = false
   }
 
   /// The kinds of transactions that are sent: all but those of synchronization itself.
@@ -106,6 +107,7 @@ struct HistoryChangeReader {
     for change in changes {
       identities.add(change.changedObjectID.reference)
       for value in (change.newValues?.values ?? [:]).values { if case .object(let id?) = value { identities.add(id.reference) } }
+      for link in change.links { identities.add(link.destination.reference) }
     }
     try identities.load()
     for change in changes {
@@ -115,6 +117,7 @@ struct HistoryChangeReader {
       var values: [PropertyID: FieldValue]?
       if change.changeType != .delete {
         values = try self.values(change, entity, schema.model.entities[object.entity], identities)
+        for link in change.links { try self.change(of: link, from: object, identities).map { try body(Change(change: $0)) } }
         if values?.isEmpty ?? true, change.changeType == .update { continue }
       }
       try body(
@@ -122,6 +125,17 @@ struct HistoryChangeReader {
           change: PendingChange(id, entity: entity.id, values), object: object, isInsertion: change.changeType == .insert,
           isFormer: former[object] != nil))
     }
+  }
+
+  /// Returns the change of a link.
+  private func change(
+    of link: PersistentHistoryChange.Link, from source: ObjectReference, _ identities: RecordIdentities
+  ) throws -> PendingChange? {
+    guard case .toMany(let relationship)? = schema.model.entities[source.entity].property(named: link.relationship),
+      let links = schema.links.first(where: { $0.relationship.id == relationship.id })
+    else { return nil }
+    let destination = try identities.record(of: link.destination.reference)
+    return .unstamped(links.link(from: try identities.record(of: source), to: destination), isAdded: link.isAdded)
   }
 
   /// Returns the new values of a change: of all properties for an inserted object, else of those that were set.

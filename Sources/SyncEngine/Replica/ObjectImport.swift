@@ -10,6 +10,8 @@ struct ObjectImport {
   /// The objects to write, with the object that each record had last.
   private var objects: [(id: RecordID, object: SyncedObject, known: ObjectReference?)] = []
   private var deleted: Set<ObjectReference> = []
+  private var addedLinks: [Link] = []
+  private var removedLinks: [Link] = []
 
   init(_ replica: StoreReplica) { self.replica = replica }
 
@@ -21,6 +23,9 @@ struct ObjectImport {
   }
 
   mutating func delete(_ object: ObjectReference) { deleted.insert(object) }
+
+  mutating func add(_ link: Link) { addedLinks.append(link) }
+  mutating func remove(_ link: Link) { removedLinks.append(link) }
 
   /// Saves the objects.
   ///
@@ -56,8 +61,36 @@ struct ObjectImport {
     }
     for object in deleted { try inverses.remove(object, rows.row(object), replica.schema) }
     try inverses.apply(to: &rows, deleted: deleted)
-    try save(rows, inserted)
+    try save(rows, linkChanges { try ownReferences[$0] ?? reference($0) }, inserted)
     return inserted
+  }
+
+  /// Returns the changes of links, those of a source together. Links of deleted objects are removed with them.
+  private func linkChanges(
+    _ reference: (RecordID) throws -> ObjectReference?
+  ) throws -> [SaveChangesRequest.RelationshipChange] {
+    struct Source: Hashable {
+      let relationship: Int
+      let object: ObjectReference
+    }
+    var changes: [Source: (added: [ObjectReference], removed: [ObjectReference])] = [:]
+    for (links, isAddition) in [(addedLinks, true), (removedLinks, false)] {
+      for link in links {
+        guard let link = try replica.stored(link, reference), deleted.isDisjoint(with: [link.ends.source, link.ends.destination]) else {
+          continue
+        }
+        let source = Source(relationship: replica.schema.links[link.relationship].relationship.id, object: link.ends.source)
+        if isAddition {
+          changes[source, default: ([], [])].added.append(link.ends.destination)
+        } else {
+          changes[source, default: ([], [])].removed.append(link.ends.destination)
+        }
+      }
+    }
+    return changes.sorted { ($0.key.relationship, $0.key.object.rawValue) < ($1.key.relationship, $1.key.object.rawValue) }.map {
+      SaveChangesRequest.RelationshipChange(
+        source: $0.object, relationshipID: $0.relationship, added: $1.added, removed: $1.removed)
+    }
   }
 
   private func isDestination(_ object: ObjectReference, _ source: ObjectReference, _ property: SyncSchema.Property) -> Bool {
@@ -80,9 +113,12 @@ struct ObjectImport {
     }
   }
 
-  private func save(_ rows: EditedRows, _ inserted: [(id: RecordID, object: ObjectReference)]) throws {
+  private func save(
+    _ rows: EditedRows, _ links: [SaveChangesRequest.RelationshipChange], _ inserted: [(id: RecordID, object: ObjectReference)]
+  ) throws {
     var request = SaveChangesRequest()
     try rows.write(to: &request, deleted: deleted)
+    request.relationshipChanges = links
     if request.isEmpty { return }
     try replica.coordinator.save(request, to: replica.store, scope: replica.scope)
     // An object that existed before still has its stable ID.

@@ -33,16 +33,32 @@ protocol PendingChanges: AnyObject {
 }
 
 extension PendingChange {
-  /// Returns the change with the values of a later change of the same object by the same save.
+  /// Returns the change with the values of a later change of the same object or link by the same save.
   func followed(by later: PendingChange) -> PendingChange {
-    PendingChange(id, entity: entity, later.values.map { (values ?? [:]).merging($0) { _, later in later } })
+    PendingChange(
+      id, entity: entity, later.values.map { (values ?? [:]).merging($0) { _, later in later } }, presence: later.presence)
   }
 
   /// The records that the values refer to.
   var destinations: [RecordID] { (values ?? [:]).values.compactMap(\.reference) }
 }
 
-/// The encoding of a pending change: that of a record, with a stamp without a meaning. The save of a change has its stamp.
+/// Changes of links before the save that they belong to has a stamp.
+extension PendingChange {
+  private static let marker = Stamp(.zero, DeviceID(0))
+
+  static func unstamped(_ link: Link, isAdded: Bool) -> PendingChange {
+    PendingChange(
+      link.recordID, entity: link.relationship, link.values,
+      presence: [Field(.addition(by: marker.device), isAdded ? .integer(1) : .superseded, marker)])
+  }
+
+  /// Whether it is not known yet which addition the save has made or removed.
+  var isUnstamped: Bool { presence.first?.stamp == Self.marker }
+}
+
+/// The encoding of a pending change: that of a record, whose own stamps have no meaning: the save of a change has its stamp. The additions of
+/// a link have their own.
 enum PendingChangeCoding {
   private static let stamp = Stamp(.zero, DeviceID(0))
 
@@ -51,14 +67,21 @@ enum PendingChangeCoding {
   static func decode(_ bytes: [UInt8]) throws -> PendingChange {
     let (id, record) = try RecordCoding.decode(bytes)
     if record.isDeleted { return PendingChange(id, entity: record.entity, nil) }
-    let values = Dictionary(record.fields.lazy.map { ($0.property, $0.value) }) { first, _ in first }
-    return PendingChange(id, entity: record.entity, values)
+    var (fields, presence) = (record.fields[...], [Field]())
+    if record.isLink {
+      presence = fields.filter { !$0.property.isLinkEnd }
+      fields = fields.filter(\.property.isLinkEnd)[...]
+    }
+    let values = Dictionary(fields.lazy.map { ($0.property, $0.value) }) { first, _ in first }
+    return PendingChange(id, entity: record.entity, values, presence: presence)
   }
 
   /// Returns the change as a part of the record's state, with the stamp of its save.
   static func record(_ bytes: [UInt8], _ stamp: Stamp) throws -> Record {
     let record = try RecordCoding.decode(bytes).record
     guard case .live(let fields) = record.content else { return Record(entity: record.entity, .deleted(stamp)) }
-    return Record(entity: record.entity, .live(fields.map { Field($0.property, $0.value, stamp) }))
+    let isLink = record.isLink
+    return Record(
+      entity: record.entity, .live(fields.map { isLink && !$0.property.isLinkEnd ? $0 : Field($0.property, $0.value, stamp) }))
   }
 }

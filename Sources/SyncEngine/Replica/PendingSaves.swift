@@ -3,6 +3,16 @@ import ObjectModel
 import ObjectStore
 import SyncCore
 
+/// The stamps of a pending save.
+struct SaveStamps: Hashable {
+  /// The stamp of its values.
+  var save: Stamp
+  /// The stamp that the save got first, which identifies the links that it has added.
+  var addition: Stamp
+
+  init(_ save: Stamp, addition: Stamp) { (self.save, self.addition) = (save, addition) }
+}
+
 /// The saves that the hub has not accepted yet, read from the store's history.
 ///
 /// A save gets its stamp when a transaction of synchronization first reads it. Everything that was imported before the save was made has been
@@ -20,9 +30,11 @@ final class PendingSaves {
     let number: Int64
     /// When it was made, in milliseconds since 1970.
     let wall: Int64
-    var stamp: Stamp
+    var stamps: SaveStamps
     /// The positions of its changes.
     var changes: Range<Int>
+    /// Whether it has changes of links.
+    var hasLinks = false
   }
 
   private unowned let replica: StoreReplica
@@ -49,23 +61,25 @@ final class PendingSaves {
   /// - Parameters:
   ///   - former: The records that objects had in earlier transactions.
   ///   - newest: The newest transaction.
-  ///   - prepare: Returns the stamp of a save that was made at a time, in milliseconds since 1970. It may call ``renew(_:)``.
+  ///   - prepare: Returns the stamps of a save that was made at a time, in milliseconds since 1970. It may call ``renew(_:)``.
   /// - Returns: Whether a transaction may have changed any object.
   func read(
     _ reader: HistoryChangeReader, _ former: FormerRecords, through newest: Int64,
-    prepare: (_ number: Int64, _ wall: Int64, _ insertions: RecordSet) throws -> Stamp
+    prepare: (_ number: Int64, _ wall: Int64, _ insertions: RecordSet) throws -> SaveStamps
   ) throws -> Bool {
     let (limit, byteLimit) = (Self.limit, max(400 * Self.limit, 1 << 17))
-    var insertions = RecordSet()
+    var (insertions, hasLinks) = (RecordSet(), false)
     let isWhole = try reader.read(after: scanned, former) { change in
       if change.isInsertion { insertions.insert(change.change.id) }
+      if change.change.isLink { hasLinks = true }
       if changes.countInMemory >= limit || changes.byteCountInMemory >= byteLimit { try moveToStore() }
       try changes.add(change.change, change.isFormer ? nil : change.object, start: start)
     } end: { number, wall in
-      defer { insertions = RecordSet() }
+      defer { (insertions, hasLinks) = (RecordSet(), false) }
       if changes.end == start { return }
-      let stamp = try prepare(number, wall, insertions)
-      saves.append(Save(number: number, wall: wall, stamp: stamp, changes: start..<changes.end))
+      let stamps = try prepare(number, wall, insertions)
+      if hasLinks { try stampLinks(of: number, stamps.addition) }
+      saves.append(Save(number: number, wall: wall, stamps: stamps, changes: start..<changes.end, hasLinks: hasLinks))
     }
     scanned = newest
     return isWhole
@@ -94,9 +108,21 @@ final class PendingSaves {
   /// Gives other records to objects that the save that is being read has inserted.
   func renew(_ renewed: [RecordID: RecordID]) throws {
     try forEachChange(in: start..<changes.end) { position, change in
-      let values = change.values?.mapValues { value in value.reference.flatMap { renewed[$0] }.map(FieldValue.reference) ?? value }
-      let new = PendingChange(renewed[change.id] ?? change.id, entity: change.entity, values)
+      let new = change.renewed(renewed, replica.schema.syncModel, linkID: \.recordID)
       if new != change { try changes.replace(position, by: new) }
+    }
+  }
+
+  /// Determines which additions of links the save that is being read has made or removed.
+  private func stampLinks(of number: Int64, _ addition: Stamp) throws {
+    try forEachChange(in: start..<changes.end) { position, change in
+      guard change.isUnstamped, let link = Link(change.record(addition), replica.schema.syncModel) else { return }
+      var new = PendingChange(change.id, entity: change.entity, change.values)
+      // A link ends with its ends.
+      if try ![link.source, link.destination].contains(where: { try currentChange(of: $0).map { $0.values == nil } ?? false }) {
+        new = try change.isAddition ? .addition(of: link, change.id, addition) : replica.removal(of: link, by: number)
+      }
+      try changes.replace(position, by: new)
     }
   }
 
@@ -121,9 +147,22 @@ final class PendingSaves {
     (changes, firstStart) = (MemoryChanges(), 0)
   }
 
-  /// Replaces the stamps of saves.
-  func restamp(_ stamps: [Int64: Stamp]) {
-    for index in saves.indices { if let stamp = stamps[saves[index].number] { saves[index].stamp = stamp } }
+  /// Replaces the stamps of saves, and those of the additions of links.
+  func restamp(_ new: [Int64: Stamp], additions: (Stamp) -> Stamp) throws {
+    for index in saves.indices {
+      let (number, former) = (saves[index].number, saves[index].stamps)
+      let stamps = SaveStamps(new[number] ?? former.save, addition: additions(former.addition))
+      if stamps != former { try replica.setStamps(stamps, of: number) }
+      saves[index].stamps = stamps
+      guard saves[index].hasLinks else { continue }
+      try forEachChange(in: saves[index].changes) { position, change in
+        guard change.isLink else { return }
+        let restamped = change.restamped(additions)
+        if restamped == change { return }
+        try changes.replace(position, by: restamped)
+        if !change.isAddition { try replica.setRemoval(restamped, by: number) }
+      }
+    }
   }
 
   // MARK: Records
@@ -137,7 +176,7 @@ final class PendingSaves {
     // Without the save that is being read, which has no stamp yet.
     for (position, bytes) in try changes.changes(of: id) where position < start {
       let save = saves[saves.partitioningIndex { $0.changes.upperBound > position }]
-      record = record.joined(with: try PendingChangeCoding.record(bytes, save.stamp))
+      record = record.joined(with: try PendingChangeCoding.record(bytes, save.stamps.save))
     }
     return record
   }
@@ -165,7 +204,7 @@ final class PendingSaves {
     for save in saves[position(after: number)...] {
       if !found.isEmpty, count + save.changes.count > maximumChangeCount { break }
       let changes = try changes.changes(in: save.changes.prefix(maximumChangeCount))
-      found.append(PendingSave(number: save.number, stamp: save.stamp, changes: changes, changeCount: save.changes.count))
+      found.append(PendingSave(number: save.number, stamp: save.stamps.save, changes: changes, changeCount: save.changes.count))
       count += save.changes.count
       if count >= maximumChangeCount { break }
     }

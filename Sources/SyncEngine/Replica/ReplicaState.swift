@@ -9,6 +9,8 @@ package struct ReplicaState: Hashable, Codable, Sendable {
   package var zone: ZoneState
   /// The lineage of the store's file that the device's identity belongs to.
   package var lineage: String
+  /// The device of additions of links, while the store is a copy that has no identity of its own yet.
+  package var copy: DeviceID?
   /// The progress of adding the objects that were there before; nil if that is complete.
   package var baseline: BaselineProgress?
   /// The last transaction of the history before which there are no pending saves.
@@ -26,10 +28,13 @@ package struct ReplicaState: Hashable, Codable, Sendable {
   package init(zoneID: ZoneID, zone: ZoneState, lineage: String) { (self.zoneID, self.zone, self.lineage) = (zoneID, zone, lineage) }
 }
 
-/// The objects that have been added to the zone: all those of entities before one, and those of this entity up to a key.
+/// The objects that have been added to the zone: all those of entities before one, and those of this entity up to a key. After all entities,
+/// the links of relationships are added in the same way.
 package struct BaselineProgress: Hashable, Codable, Sendable {
   package var entity = 0
   package var key: Int64 = 0
+  /// The key of the last link's destination.
+  package var destination: Int64?
   /// The number of added objects.
   package var count = 0
 

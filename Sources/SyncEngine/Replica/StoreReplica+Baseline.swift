@@ -38,13 +38,13 @@ extension StoreReplica {
   package func end() throws { try removeTables() }
 
   /// The lineage of the store's file.
-  private func lineage() throws -> String { try lineageStore?.lineageIdentifier() ?? store.identifier }
+  func lineage() throws -> String { try lineageStore?.lineageIdentifier() ?? store.identifier }
 
   /// Returns whether the store's file is a copy of the one that the device's identity belongs to, so that ``SyncClient/Event/copied`` must
   /// be handled before anything is sent. Must not be called in a transaction.
   package func isCopy() throws -> Bool {
     let lineage = try lineage()
-    return try transaction { try replicaState().map { $0.lineage != lineage } ?? false }
+    return try snapshot { try replicaState().map { $0.lineage != lineage } ?? false }
   }
 
   /// Makes the device's identity that of the store's file.
@@ -52,6 +52,7 @@ extension StoreReplica {
   /// If the hub has found out that the file is a copy or an earlier state, and the file does not show it, it gets another lineage now.
   func adoptLineage(_ state: inout ReplicaState) throws {
     let known = try lineage()
+    state.copy = nil
     state.lineage = try known == state.lineage ? lineageStore?.renewLineage() ?? known : known
   }
 
@@ -84,28 +85,37 @@ extension StoreReplica {
       var state = try knownState()
       guard var progress = state.baseline else { return nil }
       let rows = try nextRows(&progress, maximumCount)
-      let isComplete = progress.entity == schema.entities.count
-      var identities = RecordIdentities(history)
-      for row in rows {
-        identities.add(row.reference)
-        addReferences(of: row, to: &identities)
-      }
-      try identities.load()
-      for row in rows {
-        let id = try identities.record(of: row.reference)
-        let properties = schema.entities[row.entityNumber].properties
-        // An object that a pending save has inserted is sent with that save, whole.
-        if let change = try pending().changes(of: id), change.fields.count == properties.count { continue }
-        if try self.row(of: id) == nil { try Baseline.add(try object(row, identities), of: id, in: self) }
-        if try self.row(of: id)?.object != row.reference { try setObject(row.reference, of: id) }
+      try addBaseline(rows)
+      let links = rows.isEmpty ? try nextLinks(&progress, maximumCount) : []
+      // A link that a pending save has added is sent with that save.
+      for link in links where try row(of: link.id) == nil && pending().changes(of: link.id) == nil {
+        try Baseline.add(SyncedObject(link.link), of: link.id, in: self)
       }
       progress.count += rows.count
+      let isComplete = progress.entity == schema.entities.count + schema.links.count
       state = try knownState()
       state.baseline = isComplete ? nil : progress
       try setReplicaState(state)
-      if !isComplete { return rows.count }
+      if !isComplete { return rows.count + links.count }
       baselineKeys = nil
       return nil
+    }
+  }
+
+  private func addBaseline(_ rows: RowList) throws {
+    var identities = RecordIdentities(history)
+    for row in rows {
+      identities.add(row.reference)
+      addReferences(of: row, to: &identities)
+    }
+    try identities.load()
+    for row in rows {
+      let id = try identities.record(of: row.reference)
+      let properties = schema.entities[row.entityNumber].properties
+      // An object that a pending save has inserted is sent with that save, whole.
+      if let change = try pending().changes(of: id), change.fields.count == properties.count { continue }
+      if try self.row(of: id) == nil { try Baseline.add(try object(row, identities), of: id, in: self) }
+      if try self.row(of: id)?.object != row.reference { try setObject(row.reference, of: id) }
     }
   }
 

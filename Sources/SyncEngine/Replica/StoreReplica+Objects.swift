@@ -8,19 +8,19 @@ extension StoreReplica {
   func reference(of id: RecordID) throws -> ObjectReference? { try row(of: id)?.object ?? pending().object(of: id) }
 
   package func object(of id: RecordID) throws -> SyncedObject? {
-    guard let reference = try reference(of: id), let row = try readRows([reference]).first else { return nil }
-    return try object(row)
+    guard let reference = try reference(of: id) else { return try links(of: [id])[id] }
+    return try readRows([reference]).first.map(object)
   }
 
   package func objects(of ids: [RecordID]) throws -> [RecordID: SyncedObject] {
-    var records: [ObjectReference: RecordID] = [:]
-    for id in ids { if let reference = try reference(of: id) { records[reference] = id } }
-    if records.isEmpty { return [:] }
+    var (records, others): ([ObjectReference: RecordID], [RecordID]) = ([:], [])
+    for id in ids { if let reference = try reference(of: id) { records[reference] = id } else { others.append(id) } }
+    var objects = try links(of: others)
+    if records.isEmpty { return objects }
     let rows = try readRows(Array(records.keys))
     var identities = RecordIdentities(history)
     for row in rows { addReferences(of: row, to: &identities) }
     try identities.load()
-    var objects: [RecordID: SyncedObject] = [:]
     for row in rows { if let id = records[row.reference] { objects[id] = try object(row, identities) } }
     return objects
   }
@@ -76,9 +76,11 @@ extension StoreReplica {
     var objects = ObjectImport(self)
     for (id, object) in changes {
       if let object {
-        objects.set(object, of: id, try reference(of: id))
+        if let link = object.link(schema.syncModel) { objects.add(link) } else { objects.set(object, of: id, try reference(of: id)) }
       } else if let reference = try reference(of: id) {
         objects.delete(reference)
+      } else if let link = try link(of: id) {
+        objects.remove(link)
       }
     }
     for (id, reference) in try objects.finish(reference(of:)) { try setObject(reference, of: id) }

@@ -26,6 +26,12 @@ extension StoreReplica {
       try identities.load()
       for row in rows { try reconcile(row, try identities.record(of: row.reference), stamp) }
     }
+    while true {
+      let links = try nextLinks(&progress, Self.batch)
+      // In a batch, each link of a relationship without a direction can be returned in the other one.
+      if links.isEmpty, progress.entity == schema.entities.count + schema.links.count { break }
+      for link in links { try reconcile(link.link, stamp) }
+    }
     try reconcileDeletions(stamp)
   }
 
@@ -47,11 +53,34 @@ extension StoreReplica {
     if !changes.isEmpty { try hold(Record(entity: object.entity, changes, stamp), of: id) }
   }
 
+  private func reconcile(_ link: Link, _ stamp: Stamp) throws {
+    guard let known = try knownRecord(of: link.recordID) else {
+      try Baseline.add(SyncedObject(link), of: link.recordID, in: self)
+      return
+    }
+    if known.isDeleted || known.hasAddition { return }
+    try hold(PendingChange.addition(of: link, link.recordID, stamp).record(stamp), of: link.recordID)
+  }
+
+  /// Removes the links of records that the store does not contain, although it has the objects.
+  private func reconcileRemovals(among ids: [RecordID], _ stamp: Stamp) throws {
+    if schema.links.isEmpty { return }
+    let links = try ids.compactMap { id in try row(of: id)?.object == nil ? try link(of: id).map { (id, $0) } : nil }
+    let existing = try self.links(of: links.map(\.0))
+    for (id, link) in links where existing[id] == nil {
+      guard let known = try knownRecord(of: id), known.hasAddition, try object(of: link.source) != nil,
+        try object(of: link.destination) != nil
+      else { continue }
+      try hold(PendingChange.removal(of: link, id, from: known).record(stamp), of: id)
+    }
+  }
+
   private func reconcileDeletions(_ stamp: Stamp) throws {
     var last: RecordID?
     while true {
       let records = try records(after: last, maximumCount: Self.batch)
       guard let final = records.last else { return }
+      try reconcileRemovals(among: records, stamp)
       for id in records {
         guard let object = try row(of: id)?.object, let known = try knownRecord(of: id), !known.isDeleted else { continue }
         if try !readRows([object]).isEmpty, try history.stableIDs(of: [object]) == [id.uuid] { continue }

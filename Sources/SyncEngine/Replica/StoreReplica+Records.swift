@@ -42,6 +42,9 @@ extension StoreReplica {
   package func setEntry(_ entry: RecordEntry, of id: RecordID) throws {
     let known = try row(of: id)
     try setRow(RecordCache.Row(object: try known?.object ?? pending().object(of: id), entry: entry), of: id)
+    if !schema.links.isEmpty, entry.state?.isDeleted ?? false, let former = known?.entry.state, let link = Link(former, schema.syncModel) {
+      running.formerLinks[id] = link
+    }
     let (former, present) = (known?.entry.references ?? [], entry.references)
     if former == present { return }
     for reference in former.subtracting(present) { try change(reference, of: id, SyncStatement.removeReference) }

@@ -10,7 +10,7 @@ package struct ObjectDifference: Hashable, Sendable {
     case missing
     /// The object has no record, or its record is deleted or hidden.
     case unknown
-    /// Values differ, or the two sides of a relationship.
+    /// Values differ, or the links of the object, or the two sides of a relationship.
     case different
   }
 
@@ -67,8 +67,10 @@ extension StoreReplica {
           verification.position = .rows(BaselineProgress())
         }
       case .rows(var progress):
-        try checkRecords(of: nextRows(&progress, batch), &verification)
-        verification.position = progress.entity < schema.entities.count ? .rows(progress) : .end
+        let rows = try nextRows(&progress, batch)
+        try checkRecords(of: rows, &verification)
+        if rows.isEmpty { for link in try nextLinks(&progress, batch) { try checkRecord(of: link, &verification) } }
+        verification.position = progress.entity < schema.entities.count + schema.links.count ? .rows(progress) : .end
         if verification.position == .end { baselineKeys = nil }
       case .end: break
       }
@@ -90,6 +92,7 @@ extension StoreReplica {
 
   private func compare(_ ids: [RecordID], _ verification: inout ObjectVerification) throws {
     let state = try VisibleState(schema.syncModel, in: self, batch: ids.count)
+    let ids = try compareLinks(among: ids, state, &verification)
     let references = try ids.map(reference(of:))
     var rows: [ObjectReference: RowImage] = [:]
     for row in try readRows(references.compactMap { $0 }) { rows[row.reference] = row }
@@ -119,6 +122,37 @@ extension StoreReplica {
         ObjectDifference(
           entity: schema.model.entities[entity].name, objectID: reference.map(store.space.objectID), stableID: id.uuid, kind: kind))
     }
+  }
+
+  /// Compares those of some records that are links.
+  ///
+  /// - Returns: The other records.
+  private func compareLinks(
+    among ids: [RecordID], _ state: VisibleState, _ verification: inout ObjectVerification
+  ) throws -> [RecordID] {
+    if schema.links.isEmpty { return ids }
+    var (links, others): ([(RecordID, Link)], [RecordID]) = ([], [])
+    for id in ids { if let link = try link(of: id) { links.append((id, link)) } else { others.append(id) } }
+    let found = try self.links(of: links.map(\.0))
+    for (id, link) in links where try (state.visibleObject(of: id) == nil) != (found[id] == nil) {
+      try add(link, to: &verification)
+    }
+    return others
+  }
+
+  /// Adds a link that only the store or only the records have, as a difference of its source.
+  private func add(_ link: Link, to verification: inout ObjectVerification) throws {
+    guard let relationship = schema.linkRelationship(link.relationship) else { return }
+    let ends = relationship.ends(of: link)
+    verification.add(
+      ObjectDifference(
+        entity: schema.model.entities[relationship.relationship.sourceEntity].name,
+        objectID: try reference(of: ends.source).map(store.space.objectID), stableID: ends.source.uuid, kind: .different))
+  }
+
+  /// Checks that a link has a record.
+  private func checkRecord(of link: IdentifiedLink, _ verification: inout ObjectVerification) throws {
+    if try row(of: link.id) == nil, try pending().changes(of: link.id) == nil { try add(link.link, to: &verification) }
   }
 
   private func isEqual(_ row: RowImage, _ expected: SyncedObject, _ identities: RecordIdentities) throws -> Bool {

@@ -25,6 +25,8 @@ package final class StoreReplica: SyncStore {
     fileprivate var storedState: ReplicaState?
     fileprivate var state: ReplicaState?
     var entries = RecordCache()
+    /// The links of records that the transaction has deleted.
+    var formerLinks: [RecordID: Link] = [:]
     /// Whether there are records that cannot be opened; nil before it was read.
     var hasQuarantined: Bool?
     /// The commit in the outbox, if the transaction has read or frozen it.
@@ -154,6 +156,7 @@ package final class StoreReplica: SyncStore {
   package func setZone(_ zone: ZoneState) throws {
     if try zone.settledThrough > knownState().zone.settledThrough {
       try transactionTables.execute(SyncStatement.removeStamps, .int(zone.settledThrough))
+      if !schema.links.isEmpty { try transactionTables.execute(SyncStatement.removeRemovals, .int(zone.settledThrough)) }
       try transactionTables.execute(SyncStatement.removeFormerRecords, .int(zone.settledThrough))
       try pendingSaves?.settle(through: zone.settledThrough)
     }
@@ -198,17 +201,15 @@ package final class StoreReplica: SyncStore {
     if newest > pending.scanned {
       isIncomplete = try history.historyPosition(of: pending.scanned) == nil
       let now = wall()
-      var stamps: [Int64: Stamp] = [:]
-      try transactionTables.query(SyncStatement.stamps, .int(pending.scanned)) { row in
-        stamps[row.int64(0)] = Stamp(HybridTime(value: UInt64(bitPattern: row.int64(1))), DeviceID(UInt64(bitPattern: row.int64(2))))
-      }
+      let stamps = try storedStamps(after: pending.scanned)
       var clock = state.zone.clock
       let isWhole = try pending.read(reader, formerRecords(), through: newest) { number, made, insertions in
         if let known = stamps[number] { return known }
         try renewRecords(insertions, in: (number, made), pending)
         let stamp = Stamp(clock.stamp(at: min(made, now)), state.zone.device)
-        try setStamp(stamp, of: number)
-        return stamp
+        let new = SaveStamps(stamp, addition: Stamp(stamp.time, try additionDevice()))
+        try setStamps(new, of: number)
+        return new
       }
       state = try knownState()
       state.zone.clock = clock
@@ -229,14 +230,4 @@ package final class StoreReplica: SyncStore {
   }
 
   package func pendingChanges(of id: RecordID, after number: Int64) throws -> Record? { try pending().changes(of: id) }
-
-  package func restamp(_ stamps: [Int64: Stamp]) throws {
-    for (number, stamp) in stamps { try setStamp(stamp, of: number) }
-    try pending().restamp(stamps)
-  }
-
-  private func setStamp(_ stamp: Stamp, of number: Int64) throws {
-    try transactionTables.execute(
-      SyncStatement.setStamp, .int(number), .int(Int64(bitPattern: stamp.time.value)), .int(Int64(bitPattern: stamp.device.value)))
-  }
 }

@@ -23,8 +23,15 @@ package final class SyncTables: SideTableOwner {
         "cipherdata_sync_reference",
         "(destination BLOB NOT NULL, property INTEGER NOT NULL, source BLOB NOT NULL, PRIMARY KEY (destination, property, source)) "
           + "WITHOUT ROWID"),
-      // The stamps of pending saves, by the numbers of their transactions.
-      .init("cipherdata_sync_stamp", "(number INTEGER PRIMARY KEY NOT NULL, time INTEGER NOT NULL, device INTEGER NOT NULL)"),
+      // The stamps of pending saves, by the numbers of their transactions, and those of the links that they have added.
+      .init(
+        "cipherdata_sync_stamp",
+        "(number INTEGER PRIMARY KEY NOT NULL, time INTEGER NOT NULL, device INTEGER NOT NULL, addition_time INTEGER NOT NULL, "
+          + "addition_device INTEGER NOT NULL)"),
+      // The links that pending saves have removed, with the additions that were known then.
+      .init(
+        "cipherdata_sync_removal",
+        "(number INTEGER NOT NULL, id BLOB NOT NULL, change BLOB NOT NULL, PRIMARY KEY (number, id)) WITHOUT ROWID"),
       // The changes of pending saves, by their positions, if they are too many for the memory. `start` is the position of their save.
       .init(
         "cipherdata_sync_pending",
@@ -97,9 +104,14 @@ enum SyncStatement {
   static let addReference = "INSERT OR IGNORE INTO cipherdata_sync_reference VALUES (?, ?, ?)"
   static let removeReference = "DELETE FROM cipherdata_sync_reference WHERE destination = ? AND property = ? AND source = ?"
 
-  static let stamps = "SELECT number, time, device FROM cipherdata_sync_stamp WHERE number > ? ORDER BY number"
-  static let setStamp = "INSERT OR REPLACE INTO cipherdata_sync_stamp VALUES (?, ?, ?)"
+  static let stamps =
+    "SELECT number, time, device, addition_time, addition_device FROM cipherdata_sync_stamp WHERE number > ? ORDER BY number"
+  static let setStamp = "INSERT OR REPLACE INTO cipherdata_sync_stamp VALUES (?, ?, ?, ?, ?)"
   static let removeStamps = "DELETE FROM cipherdata_sync_stamp WHERE number <= ?"
+
+  static let removal = "SELECT change FROM cipherdata_sync_removal WHERE number = ? AND id = ?"
+  static let setRemoval = "INSERT OR REPLACE INTO cipherdata_sync_removal VALUES (?, ?, ?)"
+  static let removeRemovals = "DELETE FROM cipherdata_sync_removal WHERE number <= ?"
 
   static let addPending = "INSERT OR IGNORE INTO cipherdata_sync_pending VALUES (?, ?, ?, ?, ?)"
   static let setPending = "UPDATE OR FAIL cipherdata_sync_pending SET object = coalesce(?2, object), change = ?3 WHERE position = ?1"

@@ -165,7 +165,7 @@ package actor SyncRunner {
   }
 
   private func handle(_ event: SyncClient.Event) throws -> [SyncClient.Action] {
-    let environment = SyncClient.Environment(wall: wall(), newDevice: DeviceID(.random(in: 1 ... .max)))
+    let environment = SyncClient.Environment(wall: wall(), newDevice: .random())
     return try client.handle(event, in: replica, environment)
   }
 

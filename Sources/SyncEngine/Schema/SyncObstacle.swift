@@ -3,7 +3,7 @@ import ObjectModel
 /// A part of a model that is not synchronized yet, so that a store with it is refused.
 package struct SyncObstacle: Sendable, Hashable, CustomStringConvertible {
   package enum Reason: String, Sendable, Hashable, CaseIterable {
-    case manyToMany, ordered, unique, deny, noAction, symmetric, external, colliding
+    case ordered, unique, deny, noAction, symmetric, external, colliding
   }
 
   package let entity: String
@@ -15,7 +15,6 @@ package struct SyncObstacle: Sendable, Hashable, CustomStringConvertible {
 
   private var explanation: String {
     switch reason {
-    case .manyToMany: "a to-many relationship without a to-one inverse"
     case .ordered: "an ordered relationship"
     case .unique: "a uniqueness constraint"
     case .deny: "a relationship with the delete rule Deny"
@@ -43,8 +42,6 @@ extension SyncSchema {
     }
     var found: [SyncObstacle] = []
     for relationship in entity.relationships where relationship.sourceEntity == entity.number && !relationship.isTransient {
-      let inverse = model.inverse(of: relationship)
-      if relationship.isToMany, inverse?.isToMany ?? true { found.append(obstacle(relationship.name, .manyToMany)) }
       if relationship.isOrdered { found.append(obstacle(relationship.name, .ordered)) }
       if !relationship.isToMany, relationship.inverseID == relationship.id { found.append(obstacle(relationship.name, .symmetric)) }
       switch relationship.deleteRule {

@@ -1,7 +1,7 @@
 package import ObjectModel
 package import SyncCore
 
-/// The synchronized part of a model: its attributes and to-one relationships, with the identities that they have on all devices.
+/// The synchronized part of a model: its attributes, to-one relationships and links, with the identities that they have on all devices.
 ///
 /// Identities are digests of the model's names, see ``StableIdentifier``. A one-to-one relationship is synchronized as the one of the two
 /// relationships that comes first in the model; the other one follows from it.
@@ -38,9 +38,12 @@ package struct SyncSchema: Sendable {
   package let model: CompiledModel
   /// The entities, by number.
   package let entities: [Entity]
+  /// The relationships that have links.
+  package let links: [LinkRelationship]
   /// What the protocol knows of the model.
   package let syncModel: SyncModel
   private let numbers: [EntityID: Int]
+  private let linkPositions: [EntityID: Int]
 
   package init(_ model: CompiledModel) {
     self.model = model
@@ -58,12 +61,18 @@ package struct SyncSchema: Sendable {
         positionsByID: Dictionary(properties.enumerated().map { ($1.id, $0) }, uniquingKeysWith: { first, _ in first }))
     }
     numbers = Dictionary(zip(entities.map(\.id), entities.indices), uniquingKeysWith: { first, _ in first })
+    links = LinkRelationship.all(of: model, identifiers)
+    linkPositions = Dictionary(zip(links.map(\.entity), links.indices), uniquingKeysWith: { first, _ in first })
     // An abstract entity has no objects. In another version of the model it may have some.
-    syncModel = SyncModel(
-      entities: Dictionary(
-        zip(entities, model.entities).filter { !$1.isAbstract }.map { entity, compiled in (entity.id, entity.syncEntity(in: compiled)) },
-        uniquingKeysWith: { first, _ in first }))
+    var known = Dictionary(
+      zip(entities, model.entities).filter { !$1.isAbstract }.map { entity, compiled in (entity.id, entity.syncEntity(in: compiled)) },
+      uniquingKeysWith: { first, _ in first })
+    for link in links { known[link.entity] = .link(isSymmetric: link.isSymmetric) }
+    syncModel = SyncModel(entities: known)
   }
+
+  /// Returns the relationship whose links have an entity, or nil if the model does not have it.
+  func linkRelationship(_ entity: EntityID) -> LinkRelationship? { linkPositions[entity].map { links[$0] } }
 
   /// Returns the value that identifies an entity in a column.
   func column(ofEntity number: Int) -> Slot { .int(Int64(bitPattern: entities[number].id.value)) }
@@ -79,7 +88,7 @@ package struct SyncSchema: Sendable {
 
 extension StableIdentifier {
   /// The first 8 bytes of the digest.
-  fileprivate var number: UInt64 { digest.prefix(8).reduce(0) { $0 << 8 | UInt64($1) } }
+  var number: UInt64 { digest.prefix(8).reduce(0) { $0 << 8 | UInt64($1) } }
 }
 
 extension CompiledSlot {
