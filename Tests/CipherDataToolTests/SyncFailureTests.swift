@@ -1,6 +1,7 @@
 import CipherDataToolKit
 import Foundation
 import ObjectModel
+import StoreKeys
 import SyncCrypto
 import SyncEngine
 import SyncHub
@@ -113,29 +114,71 @@ final class SyncFailureTests: XCTestCase {
 
   func testMessagesNameTheFileAndTheCommandThatHelps() async throws {
     let fixture = try await SyncFixture.joined()
-    let files = FileManager.default
     try fixture.moveHub(to: "away")
     try fixture.fail(66, ["hub.store: there is no such file", "sync run STORE --hub HUB"], "run", "A.store")
     // Another store, another hub, and a hub of a newer version are at the path.
-    try fixture.fail(77, ["A.store.key is missing", "not of another store"], "run", "A.store", "--hub", "A.store")
+    try fixture.fail(65, ["A.store is a store, not a hub", "Check the path"], "run", "A.store", "--hub", "A.store")
     try await fixture.tool.makeStore(of: SyncFixture.model, at: "C.store")
     try fixture.succeed("start", "C.store", "--hub", "other.store", "--recovery", "other recovery")
     try fixture.fail(
       65, ["other.store does not have the account", "the one that the store was synchronized with"], "run", "A.store", "--hub",
       "other.store")
     try fixture.moveHub(back: "away")
-    // The key of the hub.
-    let key = fixture.tool.path("hub.store.key")
-    let text = try String(contentsOfFile: key, encoding: .utf8)
-    for (content, message) in [("no key", "hub.store.key does not contain a key"), (try AccountRecoveryKey.random().text(), "hub.store")] {
-      try Data(content.utf8).write(to: URL(fileURLWithPath: key))
-      try fixture.fail(77, [message, "Use the key that the hub was created with"], "run", "A.store")
+    try fixture.succeed("run", "A.store")
+  }
+
+  func testMessagesOfTheKeyFilesOfAHubNameThemAndWhatToDo() async throws {
+    let fixture = try await SyncFixture.joined()
+    try await fixture.tool.makeStore(of: SyncFixture.model, at: "C.store")
+    try fixture.succeed("start", "C.store", "--hub", "other.store", "--recovery", "other recovery")
+    let files = FileManager.default
+    func replace(_ name: String, with content: Data?) throws {
+      try? files.removeItem(atPath: fixture.tool.path(name))
+      try content?.write(to: URL(fileURLWithPath: fixture.tool.path(name)))
     }
+    func content(_ name: String) throws -> Data { try Data(contentsOf: URL(fileURLWithPath: fixture.tool.path(name))) }
+    /// Replaces files of the hub, and expects that each command names the hub's files, and not what to do about a store.
+    func assertFails(_ status: Int32, _ texts: [String], _ contents: [String: Data?], line: UInt = #line) throws {
+      let former = try contents.keys.map { ($0, try content($0)) }
+      for (name, content) in contents { try replace(name, with: content) }
+      for arguments in [["run", "A.store"], ["join", "D.store", "--hub", "hub.store", "--recovery", "recovery"]] {
+        let result = try fixture.sync(arguments)
+        XCTAssertEqual(result.status, status, result.error, line: line)
+        for text in texts { XCTAssertTrue(result.error.contains(text), "“\(text)” is missing: \(result.error)", line: line) }
+        for text in ["the store's", "open the store", "key slot"] { XCTAssertFalse(result.error.contains(text), result.error, line: line) }
+      }
+      for (name, content) in former { try replace(name, with: content) }
+    }
+    try await fixture.tool.makeStore(of: SyncFixture.model, at: "D.store")
+    let again = "sync run STORE --create-hub"
+    let backup = "from the same backup"
+    try assertFails(77, ["The hub's key file ", "hub.store.key is missing", "from a backup of the hub", again], ["hub.store.key": nil])
+    try assertFails(77, ["The hub's key file ", "hub.store.keys is missing", "from a backup of the hub", again], ["hub.store.keys": nil])
+    try assertFails(77, ["hub.store.key does not contain a key", backup, again], ["hub.store.key": Data("no key".utf8)])
+    let wrong = try RecoveryKey.text(for: SecretBytes([UInt8](repeating: 3, count: 32)))
+    try assertFails(
+      77, ["The key in the file ", "hub.store.key does not open the hub.", backup, again], ["hub.store.key": Data(wrong.utf8)])
+    try assertFails(77, ["hub.store.key does not open the hub."], ["hub.store.keys": try content("other.store.keys")])
+    try assertFails(
+      77, ["hub.store.keys does not belong to the hub, or", backup], ["hub.store": try content("other.store")])
+    try assertFails(
+      74, ["hub.store.keys is damaged", "Restore the hub from a backup", again], ["hub.store.keys": Data(repeating: 1, count: 200)])
+    // A store at the path, with and without what is left of the hub.
+    var store: [String: Data?] = ["hub.store": try content("A.store"), "hub.store.keys": try content("A.store.keys")]
+    try assertFails(65, ["hub.store is a store, not a hub. Check the path"], store)
+    store.updateValue(nil, forKey: "hub.store.key")
+    try assertFails(65, ["hub.store is a store, not a hub. Check the path"], store)
+    // What is left of a hub.
+    try files.copyItem(atPath: fixture.tool.path("hub.store.keys"), toPath: fixture.tool.path("rest.keys"))
+    try fixture.fail(
+      73, ["The key file ", "rest.keys exists without its hub ", "move this file away"], "start", "D.store", "--hub", "rest", "--recovery",
+      "recovery of rest")
+    let key = fixture.tool.path("hub.store.key")
+    let text = try content("hub.store.key")
     try files.removeItem(atPath: key)
     try files.createDirectory(atPath: key, withIntermediateDirectories: false)
     try fixture.fail(74, ["hub.store.key"], "run", "A.store")
-    try files.removeItem(atPath: key)
-    try Data(text.utf8).write(to: URL(fileURLWithPath: key))
+    try replace("hub.store.key", with: text)
     try fixture.succeed("run", "A.store")
   }
 
@@ -171,8 +214,9 @@ final class SyncFailureTests: XCTestCase {
     XCTAssertFalse(fixture.exists("recovery"))
     _ = try fixture.tool.folder.file("recovery", AccountRecoveryKey.random().text())
     try fixture.fail(66, ["no such file"], "join", "B.store", "--hub", "none", "--recovery", "recovery")
-    try fixture.fail(
-      77, ["key file", "B.store.key is missing", "not of another store"], "join", "A.store", "--hub", "B.store", "--recovery", "recovery")
+    try fixture.fail(65, ["B.store is a store, not a hub"], "join", "A.store", "--hub", "B.store", "--recovery", "recovery")
+    try fixture.fail(65, ["B.store is a store, not a hub"], "start", "A.store", "--hub", "B.store", "--recovery", "new recovery")
+    try fixture.fail(65, ["A.store is a store, not a hub"], "join", "A.store", "--hub", "A.store")
     for store in ["A.store", "B.store"] { try fixture.fail(65, ["not synchronized"], "status", store) }
   }
 

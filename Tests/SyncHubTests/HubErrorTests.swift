@@ -76,6 +76,15 @@ final class HubErrorTests: XCTestCase {
     _ = try await StoreKeyring.create(
       storePath: file.path, key: key, contents: .made { connection, _ in try connection.execute("CREATE TABLE t (a)") })
     await assertThrows(.keyFileMissing) { _ = try await hub.identity() }
+    // A store, which has a passphrase.
+    let passphrase = StoreKey.passphrase(SecretBytes(Array("passphrase".utf8)), .cheapForTests())
+    let path = file.path + "-store"
+    _ = try await StoreKeyring.create(
+      storePath: path, key: passphrase, contents: .made { connection, _ in try connection.execute("CREATE TABLE t (a)") })
+    let store = EmbeddedHub(path: path, hashing: TestHashing())
+    let error = await assertThrows(.notAHub) { _ = try await store.identity() }
+    XCTAssertTrue(error?.message.hasSuffix("hub.store-store is a store, not a hub.") ?? false, "\(error?.message ?? "")")
+    for suffix in ["", ".keys"] { try FileManager.default.removeItem(atPath: path + suffix) }
     let other = file.connect(key: key)
     await assertThrows(.notAHub) { _ = try await other.identity() }
     await assertThrows(.notAHub) { _ = try await EmbeddedHub.create(at: file.path, key: key, hashing: TestHashing()) }

@@ -36,7 +36,7 @@ extension HubError {
     case .noSuchFile:
       "\(message) Check the path. For a store that is synchronized, “cipherdata sync run STORE --hub HUB” continues with a hub that was "
         + "moved, and “cipherdata sync run STORE --create-hub” creates a hub that was lost."
-    case .keyFileMissing, .damaged:
+    case .keyFileMissing, .wrongKey, .damaged:
       "\(description) If there is no backup, move what is left of the hub's files away: “cipherdata sync run STORE --create-hub” then "
         + "creates it again, and the devices send what they have."
     default: description

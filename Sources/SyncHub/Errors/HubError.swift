@@ -69,9 +69,9 @@ extension HubError.Code {
   fileprivate var advice: String {
     switch self {
     case .noSuchFile: "Check the path. If the hub was moved, continue with its new path."
-    case .keyFileMissing: "Check that the path is that of a hub, and not of another store. If it is, restore the key file from a backup."
+    case .keyFileMissing: "If the path is that of the hub, restore the file from a backup of the hub. Otherwise correct the path."
     case .keyFileExists: "It is what is left of a hub: restore the hub from a backup, or move this file away and repeat the request."
-    case .wrongKey: "Use the key that the hub was created with. A hub without a key of its own has it in the file <hub>.key."
+    case .wrongKey: "Restore the hub and its key files, whose names end in .key and .keys, from the same backup."
     case .notAHub: "Check the path, or create a hub at another one."
     case .newerFormat: "Update this program."
     case .readOnly: "Make the hub and its folder writable."
@@ -99,6 +99,8 @@ extension HubError {
   /// Converts an error of a file, a key or a canceled task. Other errors of a hub stay unchanged.
   package static func converted(_ error: any Error, path: String) -> any Error {
     switch error {
+    case let error as StoreAccessError where error.kind == .keyFileExists:
+      HubError(.keyFileExists, "The key file \(error.path ?? path) exists without its hub \(path).", underlying: error)
     case let error as StoreAccessError:
       HubError(
         code(of: error, path: path), "Cannot access the hub \(path): \(file(of: error, path))\(error.explanation).", underlying: error)

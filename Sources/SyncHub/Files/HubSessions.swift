@@ -59,7 +59,12 @@ actor HubSessions {
   }
 
   private static func open(_ path: String, _ key: StoreKey?, _ options: HubOptions) async throws -> HubSession {
-    let key = try key ?? existingKey(path)
+    if let key { return try await unlock(path, key, options) }
+    let key = try existingKey(path)
+    do { return try await unlock(path, key, options) } catch { throw HubKeyFile.converted(error, for: path) }
+  }
+
+  private static func unlock(_ path: String, _ key: StoreKey, _ options: HubOptions) async throws -> HubSession {
     let keyring = try await StoreKeyring.unlock(storePath: path, key: key, workLimit: options.keyWork)
     return try await HubQueue("CipherData.HubOpening", isSerial: true).run { _ in try HubSession(keyring, options) }
   }
