@@ -130,7 +130,13 @@ final class SyncCommandTests: XCTestCase {
     let position = try XCTUnwrap(lines.firstIndex(of: "Events:"))
     XCTAssertEqual(lines.count, position + 4)
     XCTAssertTrue(lines[position + 2].contains("Z  export  0.") && lines[position + 2].hasSuffix(" s  4 records"), "\(lines)")
-    XCTAssertTrue(lines[position + 3].contains("  0 records, error: The hub cannot be used"), "\(lines)")
+    // What failed is one short line. The advice is printed for the last error only, and is part of each event as JSON.
+    let failure = "Cannot access the hub \(fixture.tool.path("hub.store")): there is no such file."
+    XCTAssertTrue(lines[position + 3].hasSuffix(" s  failed: \(failure)"), "\(lines)")
+    let last = try XCTUnwrap(lines.firstIndex { $0.hasPrefix("Last error:") })
+    XCTAssertTrue(lines[last].hasSuffix("Z, \(failure)"), "\(lines)")
+    XCTAssertTrue(lines[last + 1].hasPrefix("              Check the path."), "\(lines)")
+    XCTAssertTrue(failed.last?["error"]?.plainText.contains("Check the path.") ?? false, "\(failed)")
     XCTAssertFalse(try fixture.succeed("status", "A.store", "--events", "0").output.contains("Events:"))
     XCTAssertEqual(try fixture.sync(["status", "A.store", "--events", "1001"]).status, 64)
   }

@@ -9,7 +9,8 @@ extension SyncCommand {
       abstract: "Print what is synchronized, what is pending, the last error, and the last events.",
       discussion: """
         The state is read from the store: it does not need the hub, and another process may be synchronizing. An event is work that has \
-        ended: setup (objects from before were added), import or export, with its duration, the number of records, and its error. A store \
+        ended: setup (objects from before were added), import or export, with its duration, the number of objects that were added or changed, \
+        or of records that were sent, and what went wrong. The last error is printed with advice, others only with --format json. A store \
         keeps 1,000 events; of attempts with the same error, only the last one.
         """)
 
@@ -62,9 +63,12 @@ extension SyncCommand {
       if !events.isEmpty { try sink.line("Events:") }
       for event in events {
         let kind = event.kind.rawValue.padding(toLength: 6, withPad: " ", startingAt: 0)
-        var line = "  \(SyncText.time(event.start))  \(kind)  \(seconds(event)) s  \(CountText.text(event.count, "record"))"
-        if !event.unreadable.isEmpty { line += ", \(event.unreadable.count) unreadable" }
-        if let error = event.error { line += ", error: \(error)" }
+        var parts: [String] = []
+        let noun = event.kind == .export ? "record" : "object"
+        if event.count > 0 || event.failure == nil { parts.append(CountText.text(event.count, noun)) }
+        if !event.unreadable.isEmpty { parts.append("\(event.unreadable.count) unreadable") }
+        if let failure = event.failure { parts.append("failed: \(failure)") }
+        let line = "  \(SyncText.time(event.start))  \(kind)  \(seconds(event)) s  \(parts.joined(separator: ", "))"
         try sink.line(TableWriter.printable(line))
       }
     }
@@ -80,14 +84,16 @@ extension SyncCommand {
       var lines = [
         ("Store", path), ("Account", status.account.uuidString), ("Zone", status.zone.uuidString), ("Device", status.device),
         ("Hub", status.hubPath), ("Contains", "\(CountText.text(Int(status.cursor), "commit")) of the zone"), ("To send", pending(status)),
-        ("Last success", status.report.lastSuccess.map(SyncText.time) ?? "none yet"), ("Last error", error(status.report)),
-        ("Verification", verification(status.report)),
+        ("Last success", status.report.lastSuccess.map(SyncText.time) ?? "none yet"),
       ]
+      lines += error(status.report)
+      lines.append(("Verification", verification(status.report)))
       if status.unreadableCount > 0 {
         lines.append(("Unreadable", "\(CountText.text(status.unreadableCount, "record")), kept until they can be opened"))
       }
       for (title, value) in lines {
-        try sink.line("\(title):".padding(toLength: 14, withPad: " ", startingAt: 0) + TableWriter.printable(value))
+        let name = title.isEmpty ? "" : "\(title):"
+        try sink.line(name.padding(toLength: 14, withPad: " ", startingAt: 0) + TableWriter.printable(value))
       }
     }
 
@@ -102,9 +108,13 @@ extension SyncCommand {
       return parts.isEmpty ? "nothing" : parts.joined(separator: "; ")
     }
 
-    private static func error(_ report: SyncReport) -> String {
-      guard let error = report.lastError else { return "none" }
-      return (report.lastErrorDate.map { SyncText.time($0) + ", " } ?? "") + error
+    /// What went wrong, and in the next line advice or the whole message.
+    private static func error(_ report: SyncReport) -> [(title: String, value: String)] {
+      guard let error = report.lastError else { return [("Last error", "none")] }
+      let failure = report.lastFailure ?? error
+      let more = error.hasPrefix(failure) ? String(error.dropFirst(failure.count).drop { $0 == " " }) : error
+      let line = (report.lastErrorDate.map { SyncText.time($0) + ", " } ?? "") + failure
+      return [("Last error", line)] + (more.isEmpty ? [] : [("", more)])
     }
 
     private static func verification(_ report: SyncReport) -> String {

@@ -1,3 +1,5 @@
+import Foundation
+import ObjectModel
 import SyncCore
 import SyncCrypto
 import SyncHub
@@ -25,6 +27,19 @@ extension SyncError {
     default: return error
     }
   }
+}
+
+extension SyncError {
+  /// Returns what went wrong, in one sentence without advice: for an error of the hub, that error.
+  static func shortMessage(_ error: any Error) -> String {
+    switch error {
+    case let error as SyncError: error.underlying.map(shortMessage) ?? firstSentence(error.message)
+    case let error as HubError: error.message
+    default: firstSentence(ErrorCause.text(error) { _ in "" })
+    }
+  }
+
+  private static func firstSentence(_ text: String) -> String { text.range(of: ". ").map { text[..<$0.lowerBound] + "." } ?? text }
 }
 
 extension HubError.Code {

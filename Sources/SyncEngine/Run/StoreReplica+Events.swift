@@ -53,8 +53,11 @@ private struct StoredEvent: Codable {
     var code: String?
     var message: String
     var path: String?
+    /// The message in one sentence.
+    var short: String?
 
     init(_ error: any Error) {
+      short = SyncError.shortMessage(error)
       switch error {
       case let error as SyncError:
         let message = ErrorCause.chain(error.message, error.underlying) { _ in "" }
@@ -88,6 +91,6 @@ private struct StoredEvent: Codable {
     var event = SyncEvent(kind, id: id, start: start)
     event.count = count
     event.unreadable = unreadable ?? []
-    return event.ended(with: failure?.error, at: end ?? start)
+    return event.ended(with: failure?.error, failure: failure?.short, at: end ?? start)
   }
 }

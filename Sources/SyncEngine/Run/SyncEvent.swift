@@ -23,10 +23,13 @@ package struct SyncEvent: Sendable, Identifiable {
   package let start: Date
   /// When the work ended; nil while it runs.
   package private(set) var end: Date?
-  /// The number of records that were imported, sent, or added so far.
+  /// The number of objects that were added or changed by an import, or of records that were sent. While an import runs, the number of
+  /// records that were received so far.
   package var count = 0
   /// The error that ended the work.
   package private(set) var error: (any Error)?
+  /// What went wrong, in one sentence without advice; nil without an error.
+  package private(set) var failure: String?
   /// The records that could not be opened, at most ``maximumUnreadableCount``.
   package var unreadable: [UnreadableRecord] = []
 
@@ -37,9 +40,11 @@ package struct SyncEvent: Sendable, Identifiable {
   package init(_ kind: Kind, id: UUID = UUID(), start: Date = Date()) { (self.id, self.kind, self.start) = (id, kind, start) }
 
   /// Returns the event at the end of the work.
-  package func ended(with error: (any Error)? = nil, at end: Date = Date()) -> SyncEvent {
+  ///
+  /// - Parameter failure: What went wrong, in one sentence; nil to take it from the error.
+  package func ended(with error: (any Error)? = nil, failure: String? = nil, at end: Date = Date()) -> SyncEvent {
     var event = self
-    (event.end, event.error) = (end, error)
+    (event.end, event.error, event.failure) = (end, error, failure ?? error.map(SyncError.shortMessage))
     return event
   }
 }

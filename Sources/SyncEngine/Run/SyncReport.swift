@@ -12,6 +12,8 @@ package struct SyncReport: Hashable, Codable, Sendable {
   /// The message of the error of the last round, and its time; nil after a round without an error.
   package var lastError: String?
   package var lastErrorDate: Date?
+  /// The message in one sentence, without advice.
+  package var lastFailure: String?
   /// Whether the last verification found no difference, and its time.
   package var isVerified: Bool?
   package var verificationDate: Date?

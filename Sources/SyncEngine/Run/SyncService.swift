@@ -150,7 +150,7 @@ extension SyncRunner {
         let isRecent = report.lastSuccess.map { -$0.timeIntervalSinceNow < Self.reportInterval } ?? false
         if !didSomething, isRecent, report.lastError == nil { return }
         report.lastSuccess = Date()
-        (report.lastError, report.lastErrorDate) = (nil, nil)
+        (report.lastError, report.lastErrorDate, report.lastFailure) = (nil, nil, nil)
         try replica.setReport(report)
       }
     }
@@ -166,7 +166,7 @@ extension SyncRunner {
         if error is CancellationError || (error as? HubError)?.code == .canceled { return }
         var report = try replica.report()
         let error = error is WireError ? SyncError.converting(error, path: nil) : error
-        (report.lastError, report.lastErrorDate) = ("\(error)", Date())
+        (report.lastError, report.lastErrorDate, report.lastFailure) = ("\(error)", Date(), SyncError.shortMessage(error))
         try replica.setReport(report)
       }
     }
