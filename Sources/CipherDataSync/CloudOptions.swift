@@ -7,7 +7,8 @@ import SyncEngine
 public struct CloudOptions: Sendable, Hashable {
   /// The file of the hub, which the devices' processes open directly.
   public var hubURL: URL
-  /// The name by which other devices show this one.
+  /// The name by which other devices show this one. If another device of the account has it, a number is added: ``CloudStatus/deviceName``
+  /// is the name that the account has.
   public var deviceName: String
   /// Whether loading the store creates the hub's file again, if it is missing although the store belongs to an account.
   ///

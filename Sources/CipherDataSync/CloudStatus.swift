@@ -7,7 +7,8 @@ public struct CloudStatus: Sendable, Hashable {
   public let storeIdentifier: String
   /// The identity of the account.
   public let accountID: UUID
-  /// The name by which other devices show this one.
+  /// The name by which other devices show this one: that of ``CloudOptions/deviceName``, with a number if another device of the account
+  /// has the name, such as the original of a store that was copied or restored.
   public let deviceName: String
   /// The file of the hub.
   public let hubURL: URL

@@ -123,6 +123,30 @@ final class CloudAccountTests: CloudTestCase {
     try one.close()
   }
 
+  func testACopyOfAStoreHasANameOfItsOwn() async throws {
+    let one = try await container("one")
+    let notes = try await insertNotes(1, in: one)
+    _ = try await one.createAccount()
+    try await one.waitUntilSynced()
+    let id = try XCTUnwrap(try one.recordID(for: notes[0]))
+    try one.close()
+    try FileManager.default.copyItem(at: try file("one.store"), to: try file("copy.store"))
+    let copy = try await container("copy")
+    try await copy.performBackgroundTask { context in
+      try XCTUnwrap(try context.object(forStableID: id)).setValue("of the copy", forKey: "text")
+      try context.save()
+    }
+    try await copy.waitUntilSynced()
+    let status = try await copy.status()
+    XCTAssertEqual(status.deviceName, "one (2)")
+    let again = try await container("one")
+    try await again.synchronize()
+    let original = try await again.status()
+    XCTAssertEqual(original.deviceName, "one")
+    XCTAssertEqual(try again.record(for: notes[0])?.modifiedByDevice, "one (2)")
+    for container in [copy, again] { try container.close() }
+  }
+
   func testAStoreThatIsOpenedReadOnlyShowsItsState() async throws {
     let one = try await container("one")
     let key = try await one.createAccount()

@@ -70,13 +70,55 @@ final class SyncCommandTests: XCTestCase {
     try fixture.add(#"{"$entity":"Note","text":"lost"}"#, to: "B.store")
     XCTAssertFalse(try fixture.succeed("run", "B.store").error.contains("new device"))
     XCTAssertFalse(try fixture.succeed("status", "B.store").output.contains("Z  setup "))
-    XCTAssertEqual(try fixture.tool.run(["replace", "B.store", "B.backup", "--yes"]).status, 0)
-    let restored = try fixture.succeed("run", "B.store")
-    XCTAssertTrue(restored.error.contains("continues as a new device"), restored.error)
-    XCTAssertFalse(try fixture.succeed("run", "B.store").error.contains("new device"))
+    // Each command that synchronizes.
+    for arguments in [["run"], ["verify"], ["join", "--hub", "hub.store", "--recovery", "recovery"]] {
+      XCTAssertEqual(try fixture.tool.run(["replace", "B.store", "B.backup", "--yes"]).status, 0)
+      let command = [arguments[0], "B.store"] + arguments.dropFirst()
+      let restored = try fixture.sync(command)
+      XCTAssertEqual(restored.status, 0, restored.error)
+      XCTAssertTrue(restored.error.contains("continues as a new device"), "\(arguments): \(restored.error)")
+      XCTAssertEqual(restored.error.components(separatedBy: "new device").count, 2, "It is said once.")
+      XCTAssertFalse(try fixture.sync(command).error.contains("new device"))
+    }
     try fixture.succeed("run", "A.store")
     try fixture.assertEqualContents(count: 5)
     XCTAssertTrue(try fixture.succeed("status", "B.store").output.contains("Z  setup "), "The event is in the list.")
+  }
+
+  func testAStoreThatWasRestoredSaysSoWhenItReachesTheHubAgain() async throws {
+    let fixture = try await SyncFixture.joined()
+    XCTAssertEqual(try fixture.tool.run(["backup", "B.store", "B.backup"]).status, 0)
+    XCTAssertEqual(try fixture.tool.run(["replace", "B.store", "B.backup", "--yes"]).status, 0)
+    try fixture.moveHub(to: "away")
+    for _ in 0..<2 { try fixture.fail(66, ["hub.store"], "run", "B.store") }
+    try fixture.moveHub(back: "away")
+    let restored = try fixture.succeed("run", "B.store")
+    XCTAssertTrue(restored.error.contains("continues as a new device"), restored.error)
+    XCTAssertFalse(try fixture.succeed("run", "B.store").error.contains("new device"))
+  }
+
+  func testDevicesOfAnAccountHaveDifferentNames() async throws {
+    let fixture = try await SyncFixture()
+    try fixture.succeed("start", "A.store", "--hub", "hub.store", "--recovery", "recovery", "--device", "laptop")
+    let join = try fixture.succeed("join", "B.store", "--hub", "hub.store", "--recovery", "recovery", "--device", "laptop")
+    XCTAssertTrue(join.error.contains("on hub.store as “laptop (2)”: 4 changes received"), join.error)
+    for suffix in ["", ".keys"] {
+      try FileManager.default.copyItem(atPath: fixture.tool.path("B.store" + suffix), toPath: fixture.tool.path("C.store" + suffix))
+    }
+    try fixture.add(#"{"$entity":"Note","text":"of C"}"#, to: "C.store")
+    let copy = try fixture.succeed("run", "C.store")
+    XCTAssertTrue(copy.error.contains("continues as a new device of the account, “laptop (3)”."), copy.error)
+    for store in ["B.store", "A.store"] { try fixture.succeed("run", store) }
+    for (store, name) in [("A.store", "laptop"), ("B.store", "laptop (2)"), ("C.store", "laptop (3)")] {
+      XCTAssertEqual(try fixture.status(store)["device"], .string(name))
+      XCTAssertTrue(try fixture.succeed("status", store).output.contains("\nDevice:       \(name)\n"))
+    }
+    // They keep their names on another hub.
+    for suffix in ["", ".key", ".keys"] { try FileManager.default.removeItem(atPath: fixture.tool.path("hub.store\(suffix)")) }
+    for store in ["C.store", "B.store", "A.store"] { try fixture.succeed("run", store, "--create-hub") }
+    XCTAssertEqual(try fixture.status("A.store")["device"], .string("laptop"))
+    XCTAssertEqual(try fixture.status("C.store")["device"], .string("laptop (3)"))
+    try fixture.assertEqualContents(count: 5)
   }
 
   func testTheStatusAsJSONHasTheSameFieldsAlways() async throws {
@@ -129,6 +171,7 @@ final class SyncCommandTests: XCTestCase {
     let lines = try fixture.succeed("status", "A.store").output.split(separator: "\n")
     let position = try XCTUnwrap(lines.firstIndex(of: "Events:"))
     XCTAssertEqual(lines.count, position + 4)
+    XCTAssertTrue(lines[position + 1].contains("Z  setup   0.") && lines[position + 1].hasSuffix(" s  4 objects"), "\(lines)")
     XCTAssertTrue(lines[position + 2].contains("Z  export  0.") && lines[position + 2].hasSuffix(" s  4 records"), "\(lines)")
     // What failed is one short line. The advice is printed for the last error only, and is part of each event as JSON.
     let failure = "Cannot access the hub \(fixture.tool.path("hub.store")): there is no such file."

@@ -104,7 +104,7 @@ final class SyncJoinTests: XCTestCase {
     XCTAssertTrue(approving.error.contains("was admitted to the account of A.store"), approving.error)
     try joining.answer("Yes")
     XCTAssertEqual(joining.status(), 0, joining.error)
-    XCTAssertTrue(joining.error.contains("B.store has joined the account on hub.store: 1 object added"), joining.error)
+    XCTAssertTrue(joining.error.contains("B.store has joined the account on hub.store as “tablet B.store”: 1 object added"), joining.error)
     try fixture.succeed("run", "A.store")
     try fixture.assertEqualContents(count: 5)
     XCTAssertEqual(try fixture.status("A.store")["account"], try fixture.status("B.store")["account"])
@@ -235,7 +235,7 @@ final class SyncJoinTests: XCTestCase {
 
     try fixture.fail(73, ["already synchronized"], "join", "B.store", "--hub", "other.hub")
     let joined = try fixture.succeed("join", "B.store", "--hub", "hub.store")
-    XCTAssertTrue(joined.error.contains("B.store has joined the account on hub.store: 4 changes received"), joined.error)
+    XCTAssertTrue(joined.error.contains("B.store has joined the account on hub.store as “tablet”: 4 changes received"), joined.error)
     try fixture.assertEqualContents(count: 4)
     // Afterwards, it would be another account.
     try fixture.fail(73, ["already synchronized"], "join", "B.store", "--hub", "hub.store")

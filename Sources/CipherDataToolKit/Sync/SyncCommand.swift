@@ -21,7 +21,7 @@ struct SyncCommand: AsyncParsableCommand {
 
 /// The name by which other devices show this one.
 struct DeviceOptions: ParsableArguments {
-  @Option(help: "The name by which other devices show this one. By default, the name of the host.")
+  @Option(help: "The name by which other devices show this one, by default that of the host. A number is added if it is taken.")
   var device: String?
 
   func validate() throws {

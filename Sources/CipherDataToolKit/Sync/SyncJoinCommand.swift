@@ -49,7 +49,8 @@ extension SyncCommand {
     private func join(_ synced: SyncedContainer) async throws {
       let service = try await joinedBefore(synced) ? synced.resume() : usesKey ? joinWithKey(synced) : joinWithApproval(synced)
       let round = try await SyncCommand.firstRound(service, "Joining", store: store.store)
-      Tool.note("\(store.store) has joined the account on \(hub): \(SyncText.summary(round)).")
+      let name = TableWriter.printable(try synced.status().device)
+      Tool.note("\(store.store) has joined the account on \(hub) as “\(name)”: \(SyncText.summary(round)).")
     }
 
     /// Returns whether this command has joined the account before, and may have been interrupted afterwards.

@@ -32,7 +32,6 @@ extension SyncCommand {
       defer { progress.finish() }
       let round = try await synced.run { try await synced.resume(hub: hub, createsHub: createHub).synchronize(progress: progress.handler) }
       progress.finish()
-      SyncText.noteNewDevice(round)
       let sink = OutputSink()
       try sink.line(SyncText.summary(round))
       try sink.flush()
@@ -51,7 +50,7 @@ extension SyncCommand {
       for await update in service.watch() {
         switch update {
         case .round(let round, _):
-          SyncText.noteNewDevice(round)
+          SyncText.noteNewDevice(round.newDeviceName)
           try sink.line("\(SyncText.time(Date()))  \(SyncText.summary(round))")
           // Output must appear immediately.
           try sink.flush()

@@ -11,16 +11,21 @@ enum SyncText {
   }
 
   /// Notes that a store continues as a new device.
-  static func noteNewDevice(_ round: SyncRunner.Round) {
-    if round.isNewDevice { Tool.note("The file of the store was copied or restored: it continues as a new device of the account.") }
+  ///
+  /// - Parameter name: The name of the new device; nil if the store continues as the same one.
+  static func noteNewDevice(_ name: String?) {
+    guard let name else { return }
+    let device = "a new device of the account, “\(TableWriter.printable(name))”"
+    Tool.note("The file of the store was copied or restored: it continues as \(device).")
   }
 
   static func time(_ date: Date) -> String { InstantText.text(date.timeIntervalSinceReferenceDate.rounded(.down)) ?? "" }
 }
 
-/// The progress bar of a round of synchronization.
+/// The progress bar of rounds of synchronization. At its end, it is noted if the store continues as a new device.
 final class RoundProgress: Sendable {
   private let bar: Mutex<ProgressBar>
+  private let newDeviceName = Mutex<String?>(nil)
   private let objectCount: Int?
 
   /// - Parameter objectCount: The number of objects that are added to the zone and sent; nil if it is unknown how much there is to do.
@@ -31,11 +36,19 @@ final class RoundProgress: Sendable {
 
   var handler: @Sendable (SyncRunner.Round) -> Void {
     { round in
+      if let name = round.newDeviceName { self.newDeviceName.withLock { $0 = name } }
       self.bar.withLock {
         $0.update(self.objectCount == nil ? round.pulled : round.added + round.pushed, detail: SyncText.summary(round))
       }
     }
   }
 
-  func finish() { bar.withLock { $0.finish() } }
+  func finish() {
+    bar.withLock { $0.finish() }
+    let name = newDeviceName.withLock { name in
+      defer { name = nil }
+      return name
+    }
+    SyncText.noteNewDevice(name)
+  }
 }

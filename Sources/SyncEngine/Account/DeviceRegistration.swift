@@ -14,25 +14,30 @@ struct DeviceRegistration {
   /// Registers the device unless its certificate is on the hub. Creates the account unless the hub has it: this is the first device, or the
   /// hub was restored from a state without the account, or replaced by a new one. The other devices then add themselves again.
   ///
+  /// The device gets a name that no other device of the account has.
   /// - Parameter asksHub: Whether to ask the hub even if it had the certificate before: it can have been restored from an older state.
-  func register(asksHub: Bool, isolation: isolated (any Actor)? = #isolation) async throws {
+  /// - Returns: Whether the store was registered as another device before, so that it continues as a new one.
+  @discardableResult
+  func register(asksHub: Bool, isolation: isolated (any Actor)? = #isolation) async throws -> Bool {
     let (known, zone) = try replica.transaction { (try replica.accountState(), try replica.knownState()) }
     var state = known
     let device = zone.zone.device
-    if state.certifiedDevice == device, !asksHub { return }
+    if state.certifiedDevice == device, !asksHub { return false }
     for attempt in 1... {
       do {
-        try await certify(device, state)
+        state.deviceName = try await certify(device, state)
         break
       } catch let error as HubError where error.code == .unknownAccount && attempt < Self.maximumAttempts {
         guard try await hasLostAccount(state) else { throw error }
         try await createAccount(state, zone.zoneID, device)
       } catch let error as HubError where error.code == .certificateConflict && attempt < Self.maximumAttempts {}
     }
+    let isNewDevice = state.certifiedDevice.map { $0 != device } ?? false
     state.certifiedDevice = device
     state.hubIdentifier = try await hub.identity().identifier
     state.isNewAccount = nil
     if state != known { try replica.transaction { try replica.setAccountState(state) } }
+    return isNewDevice
   }
 
   /// Returns whether a hub that lacks the account is the account's hub, in an earlier state, or a new one in its place. A hub with other
@@ -60,15 +65,21 @@ struct DeviceRegistration {
   }
 
   /// Appends the certificate of a device, if it is not in the chain.
-  private func certify(_ device: DeviceID, _ state: AccountState, isolation: isolated (any Actor)? = #isolation) async throws {
+  ///
+  /// - Returns: The name of the device in its certificate.
+  private func certify(_ device: DeviceID, _ state: AccountState, isolation: isolated (any Actor)? = #isolation) async throws -> String {
     let chain = try await hub.devices(of: try state.accountKeys, in: try state.openBundle())
+    let names = chain.names(try state.accountKeys)
     if let known = chain[device] {
       // Another device has the ID: practically impossible, as it is random.
       guard known.keys == (try state.deviceKeys.publicKeys) else { throw SyncCryptoError.unknownDevice(device) }
-      return
+      return names[device] ?? state.deviceName
     }
+    var state = state
+    state.deviceName = DeviceNames.unique(state.deviceName, among: names.values)
     try await hub.appendCertificate(
       try certificate(of: device, state, continuing: chain), after: chain.head.digest, to: try state.accountKeys.id)
+    return state.deviceName
   }
 
   private func certificate(of device: DeviceID, _ state: AccountState, continuing chain: DeviceChain) throws -> HubCertificate {

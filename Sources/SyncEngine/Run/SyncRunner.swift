@@ -19,8 +19,8 @@ package actor SyncRunner {
     package var pushed = 0
     /// The number of objects that were there before and have been added to the zone.
     package var added = 0
-    /// Whether the store has become a new device, because its file was copied or replaced by an older one.
-    package var isNewDevice = false
+    /// The name under which the store continues as a new device, because its file was copied or replaced by an older one; nil otherwise.
+    package var newDeviceName: String?
 
     package init() {}
   }
@@ -89,12 +89,14 @@ package actor SyncRunner {
       let last = try replica.reader.newest
       try await addBaseline(&round, progress)
       var actions: [SyncClient.Action] = []
-      if try replica.isCopy() {
+      let isCopy = try replica.isCopy()
+      if isCopy {
         actions = try handle(.copied)
-        noteNewDevice(in: &round)
+        begin(.setup)
       }
-      // A device is certified before it sends anything.
-      try await certify()
+      // A device is certified before it sends anything. If that failed after the store became a new device, it is certified now.
+      let isNewDevice = try await certify()
+      if isCopy || isNewDevice { try noteNewDevice(in: &round) }
       try await process(actions, through: last, &round, progress)
       try await process(handle(pulls ? .remoteChange : .save), through: last, &round, progress)
       endEvents(round)
@@ -116,9 +118,12 @@ package actor SyncRunner {
     try await certify()
   }
 
-  private func certify() async throws {
-    try await DeviceRegistration(replica: replica, hub: hub).register(asksHub: !isRegistered)
+  /// Returns whether the store continues as a new device.
+  @discardableResult
+  private func certify() async throws -> Bool {
+    let isNewDevice = try await DeviceRegistration(replica: replica, hub: hub).register(asksHub: !isRegistered)
     isRegistered = true
+    return isNewDevice
   }
 
   // Rounds do not overlap.
@@ -228,17 +233,18 @@ package actor SyncRunner {
     let actions = try handle(event)
     // A pull can show that the store was replaced by an older copy. Then the device has a new identity.
     let isNewDevice = try event.isFork || former != nil && former != identity()
-    if isNewDevice { noteNewDevice(in: &round) }
     if isNewDevice || event.requiresRegistration {
+      if isNewDevice { begin(.setup) }
       try await DeviceRegistration(replica: replica, hub: hub).register(asksHub: true)
+      if isNewDevice { try noteNewDevice(in: &round) }
       verifier = nil
     }
     return actions
   }
 
   /// Reports that the store continues as a new device.
-  private func noteNewDevice(in round: inout Round) {
-    round.isNewDevice = true
+  private func noteNewDevice(in round: inout Round) throws {
+    round.newDeviceName = try replica.snapshot { try replica.accountState().deviceName }
     begin(.setup)
   }
 
@@ -269,10 +275,7 @@ package actor SyncRunner {
   private func devices(_ registration: DeviceRegistration) async throws -> DeviceChain {
     let chain = try await registration.chain()
     let keys = try replica.transaction { try replica.accountState().accountKeys }
-    let names = chain.certificates.compactMap { certificate in
-      (try? keys.name(ofSealed: certificate.name)).map { (certificate.device, $0) }
-    }
-    try replica.setDeviceNames(Dictionary(names) { _, last in last })
+    try replica.setDeviceNames(chain.names(keys))
     return chain
   }
 
