@@ -38,7 +38,10 @@ public struct CloudEvent: Sendable, Identifiable {
   public let startDate: Date
   /// When it ended; nil while it runs.
   public let endDate: Date?
-  /// The number of records that were imported, sent, or added so far.
+  /// The number of objects that a setup has added, that an import has inserted, changed or deleted, or of records that an export has sent.
+  ///
+  /// While an import runs, it is the number of records that were received so far. The store can have some of them already, for example
+  /// those that another device has sent to a new hub: they change no object.
   public let count: Int
   /// The error that ended the work, or nil. Synchronization tries again by itself.
   ///

@@ -121,6 +121,47 @@ final class SyncCommandTests: XCTestCase {
     try fixture.assertEqualContents(count: 5)
   }
 
+  func testOnlyChangesOfObjectsCountAsReceived() async throws {
+    let fixture = try await SyncFixture.joined()
+    /// The counts of the imports of a store.
+    func imports(_ store: String) throws -> [JSONValue?] {
+      let result = try fixture.sync(["status", store, "--format", "json", "--events", "100"])
+      guard result.status == 0, case .array(let events)? = try JSONParser.parse(result.output)["events"] else { return [] }
+      return events.filter { $0["kind"] == .string("import") }.map { $0["count"] }
+    }
+    func received(_ count: Int, _ arguments: String..., line: UInt = #line) throws {
+      let before = try imports(arguments[1])
+      let result = try fixture.sync(arguments)
+      XCTAssertEqual(result.status, 0, result.error, line: line)
+      let text = "\(count) change\(count == 1 ? "" : "s") received"
+      XCTAssertTrue((result.output + result.error).contains(text), "\(text): \(result.output)\(result.error)", line: line)
+      let new = try imports(arguments[1]).dropFirst(before.count)
+      XCTAssertTrue(new.allSatisfy { $0 == .integer(count) } && (count == 0 || new.count == 1), "\(new)", line: line)
+    }
+    // A store that was restored has lost one of its own changes.
+    XCTAssertEqual(try fixture.tool.run(["backup", "B.store", "B.backup"]).status, 0)
+    try fixture.add(#"{"$entity":"Note","text":"lost"}"#, to: "B.store")
+    try fixture.succeed("run", "B.store")
+    XCTAssertEqual(try fixture.tool.run(["replace", "B.store", "B.backup", "--yes"]).status, 0)
+    try received(1, "run", "B.store")
+    try received(1, "run", "A.store")
+    // A new store does not have what was deleted.
+    try fixture.remove("A.store", "Note", "text == 'lost'")
+    try fixture.succeed("run", "A.store")
+    try received(1, "run", "B.store")
+    try await fixture.tool.makeStore(of: SyncFixture.model, at: "C.store")
+    try received(4, "join", "C.store", "--hub", "hub.store", "--recovery", "recovery")
+    // A new hub gets what all stores have.
+    for suffix in ["", ".key", ".keys"] { try FileManager.default.removeItem(atPath: fixture.tool.path("hub.store\(suffix)")) }
+    XCTAssertTrue(try fixture.succeed("run", "A.store", "--create-hub").output.contains("0 changes received, 5 sent"))
+    try received(0, "run", "B.store")
+    // Both have changed the same.
+    for store in ["A.store", "C.store"] { try fixture.update(store, "Note", "text == 'one'", "rating = 5") }
+    try fixture.update("A.store", "Note", "text == 'two'", "rating = 5")
+    try received(0, "run", "A.store")
+    try received(1, "run", "C.store")
+  }
+
   func testTheStatusAsJSONHasTheSameFieldsAlways() async throws {
     let fixture = try await SyncFixture.joined()
     let status = try fixture.status("A.store")

@@ -155,6 +155,7 @@ final class ServiceTests: XCTestCase {
     let service = try await SyncService.resume(one.persistentStore, of: one.coordinator)
     let round = try await service.synchronize()
     XCTAssertGreaterThan(round.pushed, 0)
+    XCTAssertEqual(round.changed, 1, "The lost object, although the device has sent it itself.")
     XCTAssertEqual(round.newDeviceName, "one (2)")
     XCTAssertNotEqual(try device(one), former)
     let again = try await certificates()

@@ -5,9 +5,14 @@ import SyncEngine
 /// The texts of synchronization.
 enum SyncText {
   /// What a round has done: `12 changes received, 3 sent`.
-  static func summary(_ round: SyncRunner.Round) -> String {
+  static func summary(_ round: SyncRunner.Round) -> String { text(round, received: CountText.text(round.changed, "change")) }
+
+  /// What a round has done so far. It changes the store when all records have been received.
+  static func progress(_ round: SyncRunner.Round) -> String { text(round, received: CountText.text(round.pulled, "record")) }
+
+  private static func text(_ round: SyncRunner.Round, received: String) -> String {
     let objects = round.added == 0 ? "" : "\(CountText.text(round.added, "object")) added, "
-    return "\(objects)\(CountText.text(round.pulled, "change")) received, \(round.pushed) sent"
+    return "\(objects)\(received) received, \(round.pushed) sent"
   }
 
   /// Notes that a store continues as a new device.
@@ -38,7 +43,7 @@ final class RoundProgress: Sendable {
     { round in
       if let name = round.newDeviceName { self.newDeviceName.withLock { $0 = name } }
       self.bar.withLock {
-        $0.update(self.objectCount == nil ? round.pulled : round.added + round.pushed, detail: SyncText.summary(round))
+        $0.update(self.objectCount == nil ? round.pulled : round.added + round.pushed, detail: SyncText.progress(round))
       }
     }
   }

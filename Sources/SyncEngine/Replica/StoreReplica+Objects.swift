@@ -84,5 +84,6 @@ extension StoreReplica {
       }
     }
     for (id, reference) in try objects.finish(reference(of:)) { try setObject(reference, of: id) }
+    running.changedCount += changes.count
   }
 }

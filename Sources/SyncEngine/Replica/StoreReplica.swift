@@ -31,11 +31,16 @@ package final class StoreReplica: SyncStore {
     var hasQuarantined: Bool?
     /// The commit in the outbox, if the transaction has read or frozen it.
     var outbox: Digest?
+    /// The number of objects that were inserted, changed or deleted.
+    var changedCount = 0
   }
   var running = Running()
 
   /// The records that could not be opened, since the last call of ``takeUnreadableRecords()``.
   var unreadableRecords: Set<RecordName> = []
+
+  /// The number of objects that records have inserted, changed or deleted in this process, in complete transactions.
+  private(set) var changedCount = 0
 
   /// The keys of an entity whose objects are added to the zone.
   var baselineKeys: (entity: Int, keys: [Int64])?
@@ -91,6 +96,7 @@ package final class StoreReplica: SyncStore {
       pendingSaves = nil
       throw error
     }
+    changedCount += running.changedCount
     // Before the caller can send the commit: an earlier state of the file must not assign the same stable IDs to other objects.
     if let commit = running.outbox, commit != published, try lineageStore?.publishLineageMark() ?? true { published = commit }
     guard let result else { throw SyncError(.transactionEnded, path: path) }

@@ -55,7 +55,7 @@ struct RoundEvents {
     if error != nil, running.isEmpty { begun.append(begin(kind)) }
     if !unreadable.isEmpty { begun.append(begin(.import)) }
     for var event in running {
-      event.count = round.count(of: event.kind)
+      event.count = round.finalCount(of: event.kind)
       if event.kind == .import { event.unreadable = unreadable }
       ended.append(event.ended(with: error))
     }
@@ -67,7 +67,7 @@ struct RoundEvents {
   mutating func end(_ kind: SyncEvent.Kind, _ round: SyncRunner.Round) {
     guard let index = running.firstIndex(where: { $0.kind == kind }) else { return }
     var event = running.remove(at: index)
-    event.count = round.count(of: kind)
+    event.count = round.finalCount(of: kind)
     ended.append(event.ended())
   }
 
@@ -82,6 +82,10 @@ struct RoundEvents {
 }
 
 extension SyncRunner.Round {
+  /// What an event of the kind has done, when it has ended.
+  fileprivate func finalCount(of kind: SyncEvent.Kind) -> Int { kind == .import ? changed : count(of: kind) }
+
+  /// What a running event has done so far. Objects are imported when all records have been pulled.
   fileprivate func count(of kind: SyncEvent.Kind) -> Int {
     switch kind {
     case .setup: added

@@ -14,8 +14,11 @@ package actor SyncRunner {
 
   /// What one round of synchronization has done.
   package struct Round: Hashable, Sendable {
-    /// The number of records of other devices that were pulled, and of those that the hub has accepted.
+    /// The number of records of other devices that were pulled so far.
     package var pulled = 0
+    /// The number of objects that the pulled records have inserted, changed or deleted. Records that the store had already change none.
+    package var changed = 0
+    /// The number of records that the hub has accepted.
     package var pushed = 0
     /// The number of objects that were there before and have been added to the zone.
     package var added = 0
@@ -23,6 +26,9 @@ package actor SyncRunner {
     package var newDeviceName: String?
 
     package init() {}
+
+    /// Whether nothing was sent, and neither the objects nor the device have changed.
+    package var isEmpty: Bool { changed == 0 && pushed == 0 && added == 0 && newDeviceName == nil }
   }
 
   private let replica: StoreReplica
@@ -230,7 +236,10 @@ package actor SyncRunner {
     }
     round.add(event, of: action, own)
     if round.pulled > 0 { begin(.import) }
+    let changedBefore = replica.changedCount
     let actions = try handle(event)
+    if case .pulled = event { round.changed += replica.changedCount - changedBefore }
+    if round.changed > 0 { begin(.import) }
     // A pull can show that the store was replaced by an older copy. Then the device has a new identity.
     let isNewDevice = try event.isFork || former != nil && former != identity()
     if isNewDevice || event.requiresRegistration {

@@ -5,7 +5,7 @@ import SyncHub
 extension SyncService {
   /// What a watching service has done.
   package enum Update: Sendable {
-    /// A round that began at a time did something.
+    /// A round that began at a time has sent something, or changed the store.
     case round(SyncRunner.Round, began: Date)
     /// A round failed. The next one follows after a delay, in seconds.
     case failure(any Error, began: Date, delay: Double)
@@ -74,7 +74,7 @@ extension SyncService {
       do {
         let round = try await synchronize(pulls: pulls)
         if round.pushed > 0 { next = .now + .seconds(Interval.gathering) }
-        if round != SyncRunner.Round() { report(.round(round, began: began)) }
+        if !round.isEmpty { report(.round(round, began: began)) }
         delay = Interval.firstDelay
       } catch {
         if Task.isCancelled { return }
