@@ -209,7 +209,9 @@ final class SyncFailureTests: XCTestCase {
   func testFilesThatAreNotHubsAreRefused() async throws {
     let fixture = try await SyncFixture()
     _ = try fixture.tool.folder.file("text", String(repeating: "not a hub ", count: 500))
-    try fixture.fail(65, ["text", "not a hub"], "start", "A.store", "--hub", "text", "--recovery", "recovery")
+    try fixture.fail(65, ["text is not a hub"], "start", "A.store", "--hub", "text", "--recovery", "recovery")
+    _ = try fixture.tool.folder.file("short", "short")
+    try fixture.fail(65, ["short is not a hub: the file is too short."], "join", "A.store", "--hub", "short")
     // The key of an account that was not created is removed again.
     XCTAssertFalse(fixture.exists("recovery"))
     _ = try fixture.tool.folder.file("recovery", AccountRecoveryKey.random().text())

@@ -64,7 +64,9 @@ final class HubErrorTests: XCTestCase {
     ]
     for content in contents {
       try content.write(to: url)
-      await assertThrows(.notAHub) { _ = try await hub.identity() }
+      let error = await assertThrows(.notAHub) { _ = try await hub.identity() }
+      XCTAssertTrue(error?.message.hasPrefix("\(file.path) is not a hub") ?? false, "\(error?.message ?? "")")
+      XCTAssertFalse(error?.message.contains("a store") ?? true, "\(error?.message ?? "")")
     }
     try FileManager.default.removeItem(at: url)
     try FileManager.default.createDirectory(at: url, withIntermediateDirectories: false)

@@ -101,11 +101,23 @@ extension HubError {
     switch error {
     case let error as StoreAccessError where error.kind == .keyFileExists:
       HubError(.keyFileExists, "The key file \(error.path ?? path) exists without its hub \(path).", underlying: error)
+    case let error as StoreAccessError where code(of: error, path: path) == .notAHub:
+      HubError(.notAHub, "\(path) is not a hub: \(reason(error)).", underlying: error)
     case let error as StoreAccessError:
       HubError(
         code(of: error, path: path), "Cannot access the hub \(path): \(file(of: error, path))\(error.explanation).", underlying: error)
     case is CancellationError: canceled
     default: error
+    }
+  }
+
+  /// Why a file is not a hub.
+  private static func reason(_ error: StoreAccessError) -> String {
+    switch error.kind {
+    case .notAStore(.empty): "the file is empty"
+    case .notAStore(.stub): "the file is too short"
+    case .notEncrypted: "the file is a plain SQLite database"
+    default: error.explanation
     }
   }
 
