@@ -15,6 +15,7 @@ struct DeviceRegistration {
   /// hub was restored from a state without the account, or replaced by a new one. The other devices then add themselves again.
   ///
   /// The device gets a name that no other device of the account has.
+  ///
   /// - Parameter asksHub: Whether to ask the hub even if it had the certificate before: it can have been restored from an older state.
   /// - Returns: Whether the store was registered as another device before, so that it continues as a new one.
   @discardableResult
@@ -69,16 +70,16 @@ struct DeviceRegistration {
   /// - Returns: The name of the device in its certificate.
   private func certify(_ device: DeviceID, _ state: AccountState, isolation: isolated (any Actor)? = #isolation) async throws -> String {
     let chain = try await hub.devices(of: try state.accountKeys, in: try state.openBundle())
-    let names = chain.names(try state.accountKeys)
+    let keys = try state.accountKeys
     if let known = chain[device] {
       // Another device has the ID: practically impossible, as it is random.
       guard known.keys == (try state.deviceKeys.publicKeys) else { throw SyncCryptoError.unknownDevice(device) }
-      return names[device] ?? state.deviceName
+      return (try? keys.name(ofSealed: known.name)) ?? state.deviceName
     }
     var state = state
-    state.deviceName = DeviceNames.unique(state.deviceName, among: names.values)
+    state.deviceName = DeviceNames.unique(state.deviceName, among: chain.names(keys).values)
     try await hub.appendCertificate(
-      try certificate(of: device, state, continuing: chain), after: chain.head.digest, to: try state.accountKeys.id)
+      try certificate(of: device, state, continuing: chain), after: chain.head.digest, to: keys.id)
     return state.deviceName
   }
 
