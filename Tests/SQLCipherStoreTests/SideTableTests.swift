@@ -58,6 +58,20 @@ final class SideTableTests: XCTestCase {
     XCTAssertEqual(try access(again).counts(), ["Tag": 24])
   }
 
+  func testASnapshotFromBeforeTheCreationOfTheTablesHasNoRows() throws {
+    let store = try TestStore()
+    let (open, process) = (try open(store), try self.open(store))
+    let tables = try access(open)
+    try tables.read { snapshot in
+      try process.insert("Tag", ["name": .text("1")])
+      // Another connection of the store reads the new state.
+      XCTAssertEqual(try waitFor { try tables.counts() }, ["Tag": 1])
+      try snapshot.query("SELECT entity FROM cipherdata_journal_counts") { _ in XCTFail("The snapshot has no tables.") }
+    }
+    XCTAssertEqual(try tables.counts(), ["Tag": 1])
+    XCTAssertEqual(try tables.state(), .usable)
+  }
+
   func testAnErrorOfTheComponentRollsTheRequestBack() throws {
     let store = try TestStore()
     let open = try open(store)

@@ -73,11 +73,18 @@ package struct StoreTransaction {
   ///   - arguments: The values of its placeholders.
   ///   - body: Called for each row. It must not run the same statement.
   package func query(_ sql: String, _ arguments: Slot..., row body: (SideTableRow) throws -> Void) throws {
-    guard try registry.prepare(component.tables, connection, createsTables: false) else {
-      return try component.check(sql, path: registry.path)
-    }
-    try run(sql, arguments) { statement in
-      while try statement.step() { try body(SideTableRow(statement: statement)) }
+    do {
+      guard try registry.prepare(component.tables, connection, createsTables: false) else {
+        return try component.check(sql, path: registry.path)
+      }
+      try run(sql, arguments) { statement in
+        while try statement.step() { try body(SideTableRow(statement: statement)) }
+      }
+    } catch let failure as SideTableFailure where !isWritable {
+      // Another connection of the store may have read that the tables exist, which this snapshot is too old for.
+      guard let records = try? MetadataTable.readSideTables(connection, path: registry.path), records[component.tables.name] == nil else {
+        throw failure
+      }
     }
   }
 
