@@ -8,7 +8,7 @@ extension Simulation {
       objects: device.store.state.objects, model: model, version: device.model, setup)
     // Some saves are as large as a batch request.
     for _ in 0...(random.chance(0.02) ? 12 : random.number(below: 4)) {
-      if setup.hasLinks, random.chance(setup.hasManyLinks ? 0.75 : 0.3) {
+      if setup.hasLinks, random.chance(setup.hasManyLinks ? 0.75 : 0.4) {
         editor.changeLink(&random)
         continue
       }
@@ -152,7 +152,7 @@ struct ObjectEditor {
     }
     // Several devices often choose the same ones, and sometimes one that this save inserts.
     let count = random.chance(hasManyLinks ? 0.9 : 0.3) ? 2 : Int.max
-    let inserted = random.chance(hasManyLinks ? 0.05 : 0.1) ? objects.keys.filter { original[$0] == nil } : []
+    let inserted = random.chance(hasManyLinks ? 0.15 : 0.25) ? objects.keys.filter { original[$0] == nil } : []
     func end(_ entity: Int) -> RecordID? {
       let all = objects(of: entity)
       let new = inserted.isEmpty ? [] : all.filter(inserted.contains)

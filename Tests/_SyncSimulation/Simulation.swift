@@ -49,9 +49,9 @@ package final class Simulation {
     /// Whether there are few objects, which devices often refer to by the same one-to-one relationships.
     var hasManyClaims: Bool { (seed >> 24) % 3 == 0 }
     /// Whether there are many-to-many relationships.
-    var hasLinks: Bool { (seed >> 40) % 3 == 0 }
+    var hasLinks: Bool { (seed >> 40) % (hasManyClaims ? 6 : 2) == 0 }
     /// Whether there are few objects, and devices often add and remove links between the same ones.
-    var hasManyLinks: Bool { (seed >> 40) % 6 == 0 }
+    var hasManyLinks: Bool { hasLinks && !hasManyClaims && (seed >> 40) % 4 == 0 }
     /// Whether objects are rarely inserted when there are some.
     var hasFewObjects: Bool { hasManyClaims || hasManyLinks }
     /// Whether the hub is a file that each device opens itself, so that its clock is that of the device.
