@@ -16,6 +16,9 @@ struct SimulateSync {
     case ("run", 2):
       guard let first = UInt64(arguments[0]), let count = UInt64(arguments[1]) else { return usage() }
       exit(run(first..<first + count) ? 0 : 1)
+    case ("laws", 1):
+      guard let count = Int(arguments[0]) else { return usage() }
+      exit(checkLaws(count) ? 0 : 1)
     case ("plant", 2): try plant(from: URL(fileURLWithPath: arguments[0]), to: URL(fileURLWithPath: arguments[1]))
     #if PLANTED_FAULTS
       case ("faults", 1):
@@ -27,7 +30,7 @@ struct SimulateSync {
   }
 
   private static func usage() {
-    FileHandle.standardError.write(Data("usage: _SimulateSync run FIRST COUNT | plant REPOSITORY FOLDER\n".utf8))
+    FileHandle.standardError.write(Data("usage: _SimulateSync run FIRST COUNT | laws COUNT | plant REPOSITORY FOLDER\n".utf8))
     exit(64)
   }
 
@@ -51,6 +54,13 @@ struct SimulateSync {
     let seconds = Int(Date().timeIntervalSince(start))
     print("\(seeds.count) seeds in \(seconds) s, \(failures.values.reduce(0, +)) failures \(failures)")
     return failures.isEmpty
+  }
+
+  /// Checks the laws of joins with random triples of each rule.
+  private static func checkLaws(_ count: Int) -> Bool {
+    let violations = ([nil] + JoinLaws.rules).compactMap { JoinLaws.violation(of: $0, seed: 49, count: count) }
+    print("\(count) triples of each rule, \(violations.count) violations \(violations.joined(separator: "\n"))")
+    return violations.isEmpty
   }
 
   #if PLANTED_FAULTS

@@ -39,7 +39,7 @@ package final class Scenario {
     init(_ scenario: Scenario, _ id: UInt64) {
       self.scenario = scenario
       store = SimulatedStore(device: DeviceID(id), range: id, hasOrderedIDs: true)
-      store.newestModel = Scenario.model
+      (store.model, store.newestModel) = (Scenario.model, Scenario.model)
       client = SyncClient(Scenario.model, keys, SimulatedHashing())
     }
 
@@ -86,7 +86,7 @@ package final class Scenario {
     package func takeInExisting() throws {
       try store.transaction {
         for (id, object) in store.state.objects.sorted(by: { $0.key < $1.key }) where store.state.entries[id] == nil {
-          try Baseline.add(object, of: id, in: store)
+          try store.addBaseline(object, of: id)
         }
       }
     }

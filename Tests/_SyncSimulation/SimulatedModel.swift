@@ -17,6 +17,8 @@ struct SimulatedModel {
     /// An attribute that identifies the object: no two insertions have the same value, and it never changes.
     let serial: PropertyID
     let attributes: [PropertyID]
+    /// How attributes are merged.
+    let rules: [PropertyID: MergeRule]
     let references: [Reference]
   }
 
@@ -35,10 +37,15 @@ struct SimulatedModel {
   /// - Parameters:
   ///   - hasManyClaims: Whether most to-one relationships are one-to-one.
   ///   - hasLinks: Whether there are many-to-many relationships.
-  init(_ random: inout SimulationRandom, hasManyClaims: Bool, hasLinks: Bool) {
+  ///   - hasRules: Whether attributes have rules.
+  init(_ random: inout SimulationRandom, hasManyClaims: Bool, hasLinks: Bool, hasRules: Bool) {
     var entities: [Entity] = []
     for number in 0..<(2 + random.number(below: hasManyClaims ? 1 : 3)) {
       let attributes = (0...random.number(below: 3)).map { PropertyID(UInt64(number * 100 + $0)) }
+      var rules: [PropertyID: MergeRule] = [:]
+      if hasRules {
+        for attribute in attributes where random.chance(0.8) { rules[attribute] = MergeRule(rawValue: UInt8(1 + random.number(below: 5))) }
+      }
       var references: [Reference] = []
       for index in 0..<(number == 0 ? random.number(below: 2) : 1 + random.number(below: 2)) {
         // Only earlier entities are required, so that there can be a first object.
@@ -51,7 +58,8 @@ struct SimulatedModel {
       }
       entities.append(
         Entity(
-          id: EntityID(UInt64(number)), serial: PropertyID(UInt64(number * 100 + 49)), attributes: attributes, references: references))
+          id: EntityID(UInt64(number)), serial: PropertyID(UInt64(number * 100 + 49)), attributes: attributes, rules: rules,
+          references: references))
     }
     self.entities = entities
     var linkRelationships: [LinkRelationship] = []
@@ -70,7 +78,7 @@ struct SimulatedModel {
           entity.id,
           SyncModel.Entity(
             references: Dictionary(uniqueKeysWithValues: entity.references.map { ($0.property, $0.isRequired) }),
-            exclusive: Set(entity.references.filter(\.isExclusive).map(\.property)))
+            exclusive: Set(entity.references.filter(\.isExclusive).map(\.property)), merging: entity.rules)
         )
       })
     for relationship in linkRelationships { all[relationship.id] = .link(isSymmetric: relationship.isSymmetric) }
@@ -79,8 +87,21 @@ struct SimulatedModel {
 
   private static let firstLinkEntity = 100
 
-  /// Returns a random earlier version of the model, which lacks an entity or a many-to-many relationship.
+  /// Whether attributes have rules.
+  var hasRules: Bool { entities.contains { !$0.rules.isEmpty } }
+
+  /// Returns a random earlier version of the model, which lacks an entity or a many-to-many relationship, or has other rules.
   func earlierVersion(_ random: inout SimulationRandom) -> SyncModel {
+    if hasRules, random.chance(0.7) {
+      var earlier = syncModel
+      for entity in entities {
+        for (property, rule) in entity.rules.sorted(by: { $0.key < $1.key }) where random.chance(0.7) {
+          let other = random.chance(0.2) ? MergeRule(rawValue: UInt8(1 + random.number(below: 4))) : nil
+          if rule != .counter || other == nil { earlier.entities[entity.id]?.merging[property] = other }
+        }
+      }
+      return earlier
+    }
     let missing = (entities.map(\.id) + linkRelationships.map(\.id))[random.number(below: entities.count + linkRelationships.count)]
     return SyncModel(entities: syncModel.entities.filter { $0.key != missing })
   }

@@ -157,7 +157,7 @@ final class SimulatedStore: SyncStore {
     try call()
     for index in state.saves.indices where state.saves[index].number > state.zone.settledThrough {
       if let stamp = stamps[state.saves[index].number] { state.saves[index].stamp = stamp }
-      state.saves[index].changes = state.saves[index].changes.map { $0.presence.isEmpty ? $0 : $0.restamped(additions) }
+      state.saves[index].changes = state.saves[index].changes.map { $0.ownFields.isEmpty ? $0 : $0.restamped(additions) }
     }
   }
 
@@ -288,33 +288,48 @@ final class SimulatedStore: SyncStore {
     for (id, object) in objects { addReferrer(id, Record(entity: object.entity, object.values, Stamp(.zero, state.zone.device))) }
   }
 
+  /// Adds an object from before synchronization to the zone.
+  func addBaseline(_ object: SyncedObject, of id: RecordID) throws {
+    try Baseline.add(object, of: id, merging: model?.merging(of: object.entity) ?? [:], in: self)
+  }
+
   /// Saves changes of the application.
   func save(_ changes: [PendingChange], at wall: Int64) throws -> PendingSave {
     try transaction {
       for change in changes where state.entries[change.id] == nil && pending(of: change.id, after: 0) == nil {
-        if let object = state.objects[change.id] { try Baseline.add(object, of: change.id, in: self) }
+        if let object = state.objects[change.id] { try addBaseline(object, of: change.id) }
       }
       let stamp = Stamp(state.zone.clock.stamp(at: wall), state.zone.device)
-      let changes = changes.map { $0.isLink ? linkChange($0, stamp) : $0 }
+      let saved = changes
+      let changes = changes.map { $0.isLink ? linkChange($0, stamp) : objectChange($0, stamp) }
       state.lastNumber += 1
       let save = PendingSave(number: state.lastNumber, stamp: stamp, changes: changes)
       state.saves.append(save)
       lastSaveIdentity += 1
       state.saveIdentities[save.number] = lastSaveIdentity
-      for change in changes {
-        if let values = change.values, change.isLink {
+      for change in changes where change.isLink || change.values == nil {
+        if let values = change.values {
           state.objects[change.id] = change.isAddition ? SyncedObject(entity: change.entity, values) : nil
-          addReferrer(change.id, change.record(stamp))
-        } else if let values = change.values {
-          state.objects[change.id, default: SyncedObject(entity: change.entity, [:])].values.merge(values) { $1 }
           addReferrer(change.id, change.record(stamp))
         } else {
           state.objects[change.id] = nil
           removeLinks(of: change.id)
         }
       }
+      for change in saved where !change.isLink {
+        guard let values = change.values else { continue }
+        state.objects[change.id, default: SyncedObject(entity: change.entity, [:])].values.merge(values) { $1 }
+        addReferrer(change.id, change.record(stamp))
+      }
       return save
     }
+  }
+
+  /// Returns a change of an object with the rules that the device's model declares.
+  private func objectChange(_ change: PendingChange, _ stamp: Stamp) -> PendingChange {
+    guard let values = change.values, let rules = model?.merging(of: change.entity), !rules.isEmpty else { return change }
+    return PendingChange(
+      change.id, entity: change.entity, values, replacing: state.objects[change.id]?.values ?? [:], rules: rules, first: stamp)
   }
 
   /// Returns a change of a link with its addition, or with those that it removes.
@@ -339,7 +354,7 @@ final class SimulatedStore: SyncStore {
   func pending(of id: RecordID, after number: Int64) -> Record? {
     var result: Record?
     for save in state.saves where save.number > number {
-      for change in save.changes where change.id == id { result = result.joined(with: change.record(save.stamp)) }
+      for change in save.changes where change.id == id { result = result.applying(change.record(save.stamp)) }
     }
     return result
   }

@@ -6,6 +6,11 @@ extension Simulation {
   func save(on device: SimulatedDevice, _ random: inout SimulationRandom) throws {
     var editor = ObjectEditor(
       objects: device.store.state.objects, model: model, version: device.model, setup)
+    if setup.hasLinks, device.isForked, random.chance(0.6) {
+      // The object can have the ID of a lost one.
+      editor.insert(device.store.newID(), serial: newSerial(), &random)
+      for _ in 0..<3 { editor.changeLink(&random, ofInserted: true) }
+    }
     // Some saves are as large as a batch request.
     for _ in 0...(random.chance(0.02) ? 12 : random.number(below: 4)) {
       if setup.hasLinks, random.chance(setup.hasManyLinks ? 0.75 : 0.4) {
@@ -15,7 +20,7 @@ extension Simulation {
       let choice = random.number(below: 100)
       if choice < (setup.hasFewObjects && editor.plainObjects.count > 7 ? 20 : 40) {
         editor.insert(device.store.newID(), serial: newSerial(), &random)
-      } else if choice < (setup.hasManyLinks ? 95 : setup.hasManyClaims ? 75 : 85) {
+      } else if choice < (setup.hasManyLinks ? 95 : setup.hasManyClaims ? 75 : setup.hasManyMerges ? 95 : 85) {
         editor.update(&random)
       } else {
         editor.delete(&random)
@@ -24,7 +29,9 @@ extension Simulation {
     let changes = editor.changes
     if changes.isEmpty { return }
     let serials = editor.serials
+    let former = device.store.state.objects
     let save = try device.store.save(changes, at: wall(of: device))
+    try checks.checkDifferences(save, changes, former)
     checks.noteSave(save, serials, of: device)
   }
 }
@@ -39,13 +46,14 @@ struct ObjectEditor {
   /// Whether several devices often refer to the same objects by one-to-one relationships.
   private let hasManyClaims: Bool
   private let hasManyLinks: Bool
+  private let hasManyMerges: Bool
   private let hashing = SimulatedHashing()
   /// The links that were removed by deleting one of their ends only.
   private var impliedRemovals: Set<RecordID> = []
 
   init(objects: [RecordID: SyncedObject], model: SimulatedModel, version: SyncModel, _ setup: Simulation.Setup) {
     (self.objects, original, self.model, self.version) = (objects, objects, model, version)
-    (hasManyClaims, hasManyLinks) = (setup.hasManyClaims, setup.hasManyLinks)
+    (hasManyClaims, hasManyLinks, hasManyMerges) = (setup.hasManyClaims, setup.hasManyLinks, setup.hasManyMerges)
   }
 
   /// The objects that are no links.
@@ -106,7 +114,7 @@ struct ObjectEditor {
   mutating func insert(_ id: RecordID, serial: Int64, _ random: inout SimulationRandom) {
     guard let entity = random.element(of: model.entities), version.entities[entity.id] != nil else { return }
     var values: [PropertyID: FieldValue] = [entity.serial: .integer(serial)]
-    for attribute in entity.attributes { values[attribute] = Self.value(&random) }
+    for attribute in entity.attributes { values[attribute] = Self.value(of: attribute, entity.rules[attribute], .null, &random) }
     for reference in entity.references {
       let destination = destination(reference, &random)
       if reference.isRequired, destination == nil { return }
@@ -118,9 +126,12 @@ struct ObjectEditor {
 
   mutating func update(_ random: inout SimulationRandom) {
     let claiming = hasManyClaims && random.chance(0.5) ? claimingObjects : [:]
-    guard let id = random.element(of: (claiming.isEmpty ? plainObjects : claiming).keys.sorted()), let object = objects[id] else { return }
+    let all = (claiming.isEmpty ? plainObjects : claiming).keys.sorted()
+    // Often the same ones.
+    let candidates = hasManyMerges && random.chance(0.6) ? all.prefix(2) : all[...]
+    guard let id = random.element(of: candidates), let object = objects[id] else { return }
     let entity = model.entity(object.entity)
-    if random.chance(claiming.isEmpty ? 0.35 : 0.9), let reference = random.element(of: entity.references) {
+    if random.chance(hasManyMerges ? 0.1 : claiming.isEmpty ? 0.35 : 0.9), let reference = random.element(of: entity.references) {
       if let destination = destination(reference, &random), reference.isRequired || random.chance(0.8) {
         release(reference, .reference(destination))
         objects[id]?.values[reference.property] = .reference(destination)
@@ -128,7 +139,7 @@ struct ObjectEditor {
         objects[id]?.values[reference.property] = .null
       }
     } else if let attribute = random.element(of: entity.attributes) {
-      objects[id]?.values[attribute] = Self.value(&random)
+      objects[id]?.values[attribute] = Self.value(of: attribute, entity.rules[attribute], object.values[attribute] ?? .null, &random)
     }
   }
 
@@ -143,7 +154,9 @@ struct ObjectEditor {
   }
 
   /// Adds or removes a link.
-  mutating func changeLink(_ random: inout SimulationRandom) {
+  ///
+  /// - Parameter ofInserted: Whether one of an object that this save inserts.
+  mutating func changeLink(_ random: inout SimulationRandom, ofInserted: Bool = false) {
     guard let relationship = random.element(of: model.linkRelationships), version.entities[relationship.id] != nil else { return }
     let links = objects.filter { $0.value.entity == relationship.id }.keys.sorted()
     if random.chance(hasManyLinks ? 0.1 : 0.3), let id = random.element(of: links) {
@@ -152,7 +165,7 @@ struct ObjectEditor {
     }
     // Several devices often choose the same ones, and sometimes one that this save inserts.
     let count = random.chance(hasManyLinks ? 0.9 : 0.3) ? 2 : Int.max
-    let inserted = random.chance(hasManyLinks ? 0.15 : 0.25) ? objects.keys.filter { original[$0] == nil } : []
+    let inserted = ofInserted || random.chance(hasManyLinks ? 0.15 : 0.25) ? objects.keys.filter { original[$0] == nil } : []
     func end(_ entity: Int) -> RecordID? {
       let all = objects(of: entity)
       let new = inserted.isEmpty ? [] : all.filter(inserted.contains)
@@ -184,6 +197,28 @@ struct ObjectEditor {
           objects[other]?.values[property] = .null
         }
       }
+    }
+  }
+
+  /// Returns a new value for an attribute. Numbers of odd attributes are real ones.
+  private static func value(
+    of attribute: PropertyID, _ rule: MergeRule?, _ former: FieldValue, _ random: inout SimulationRandom
+  ) -> FieldValue {
+    guard let rule, rule != .firstWriter else { return value(&random) }
+    if random.chance(0.07) { return .null }
+    if rule == .union { return .integer(1 << Int64(random.number(below: 12))) }
+    let isReal = attribute.value % 2 == 1
+    if rule != .counter {
+      let number = random.number(below: 40) - 20
+      return isReal ? .real(random.chance(0.1) ? Double.nan.bitPattern : (Double(number) / 2).bitPattern) : .integer(Int64(number))
+    }
+    // Counters can overflow.
+    let amount = random.number(below: 20) - 5
+    if !isReal, random.chance(0.02) { return .integer(.max) }
+    switch former {
+    case .integer(let former): return .integer(former &+ Int64(amount))
+    case .real(let former): return .real((Double(bitPattern: former) + Double(amount) / 2).bitPattern)
+    default: return isReal ? .real((Double(amount) / 2).bitPattern) : .integer(Int64(amount))
     }
   }
 

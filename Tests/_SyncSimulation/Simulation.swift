@@ -45,15 +45,19 @@ package final class Simulation {
     /// Whether many saves of different devices have the same time.
     var hasCoarseClocks: Bool { (seed >> 8) % 4 == 0 }
     /// Whether devices have earlier versions of the model for a time.
-    var hasEarlierModels: Bool { (seed >> 16) % 5 == 0 }
+    var hasEarlierModels: Bool { (seed >> 16) % (hasRules ? 2 : 5) == 0 }
     /// Whether there are few objects, which devices often refer to by the same one-to-one relationships.
     var hasManyClaims: Bool { (seed >> 24) % 3 == 0 }
     /// Whether there are many-to-many relationships.
     var hasLinks: Bool { (seed >> 40) % (hasManyClaims ? 6 : 2) == 0 }
     /// Whether there are few objects, and devices often add and remove links between the same ones.
     var hasManyLinks: Bool { hasLinks && !hasManyClaims && (seed >> 40) % 4 == 0 }
+    /// Whether attributes have rules by which they are merged.
+    var hasRules: Bool { (seed >> 52) % 3 == 0 }
+    /// Whether there are few objects, whose attributes devices often change.
+    var hasManyMerges: Bool { (seed >> 52) % 6 == 0 && !hasManyClaims && !hasManyLinks }
     /// Whether objects are rarely inserted when there are some.
-    var hasFewObjects: Bool { hasManyClaims || hasManyLinks }
+    var hasFewObjects: Bool { hasManyClaims || hasManyLinks || hasManyMerges }
     /// Whether the hub is a file that each device opens itself, so that its clock is that of the device.
     var hasClockOfDevices: Bool { (seed >> 32) % 6 == 0 }
 
@@ -102,7 +106,7 @@ package final class Simulation {
     self.setup = setup
     loss = setup.loss
     var random = SimulationRandom(setup.seed)
-    model = SimulatedModel(&random, hasManyClaims: setup.hasManyClaims, hasLinks: setup.hasLinks)
+    model = SimulatedModel(&random, hasManyClaims: setup.hasManyClaims, hasLinks: setup.hasLinks, hasRules: setup.hasRules)
     var hubLimits = Hub.Limits()
     (hubLimits.partLifetime, hubLimits.commitsUntilCleanup) = (20_000, 3)
     hub = Hub(hashing, limits: hubLimits)
@@ -124,7 +128,7 @@ package final class Simulation {
         for _ in 0..<(3 + random.number(below: 5)) { editor.insert(store.newID(), serial: newSerial(), &random) }
         if setup.hasLinks { for _ in 0..<4 { editor.changeLink(&random) } }
         store.setExistingObjects(editor.objects)
-        for (id, object) in editor.objects.sorted(by: { $0.key < $1.key }) { checks.addBaseline(id, object) }
+        for (id, object) in editor.objects.sorted(by: { $0.key < $1.key }) { checks.addBaseline(id, object, version) }
         // Often another device adds the same links before.
         for (id, object) in editor.objects.sorted(by: { $0.key < $1.key }) where random.chance(object.isLink ? 0.3 : 0.8) {
           addBaseline(id, on: device)
@@ -178,7 +182,7 @@ package final class Simulation {
       // What a save has inserted is not from before synchronization.
       let settled = try device.store.zone().settledThrough
       if try device.store.entry(of: id) == nil, try device.store.pendingChanges(of: id, after: settled) == nil {
-        try Baseline.add(object, of: id, in: device.store)
+        try device.store.addBaseline(object, of: id)
       }
     }
   }
@@ -352,7 +356,8 @@ package final class Simulation {
     // The zone must have a commit that shows it: the device may have taken another identity since, of which the copy does not know.
     let isShown = storage.state.devices[copy.zone.device].map { $0.deviceSequence > copy.zone.deviceSequence } ?? false
     if isOfFork, isStampedTwice || copy.zone.device != device.store.state.zone.device && !isShown { return }
-    let isNoticed = !isOfFork && (random.chance(0.4) || isStampedTwice || copy.zone.device != device.store.state.zone.device)
+    let isOfFormerIdentity = copy.zone.device != device.store.state.zone.device
+    let isNoticed = !isOfFork && (random.chance(setup.hasLinks ? 0.2 : 0.4) || isStampedTwice || isOfFormerIdentity)
     checks.noteLostSaves(of: device, restoredTo: copy) { storage.version(of: hashing.name(of: $0)) != nil }
     device.store.state = copy
     device.client = makeClient(device)
@@ -364,7 +369,9 @@ package final class Simulation {
     }
     if !isNoticed {
       // Often something is saved before anything is pulled.
-      if random.chance(0.5) { try survivingKill(device) { try save(on: device, &random) } }
+      for _ in 0..<(setup.hasLinks ? 3 : 1) where random.chance(setup.hasLinks ? 0.8 : 0.5) {
+        try survivingKill(device) { try save(on: device, &random) }
+      }
       if random.chance(0.4) { device.copy = device.store.state }
       return try handle(.remoteChange, on: device, &random)
     }

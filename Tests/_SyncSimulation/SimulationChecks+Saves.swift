@@ -13,6 +13,8 @@ extension SimulationChecks {
     var lowestStamp: Stamp { stamps.min() ?? stamps[0] }
     var isAccepted = false
     var isLost = false
+    /// Whether the store that has made the save was replaced by an older copy without it.
+    var isReplaced = false
     /// Records that the hub never had, because they were deleted before they were sent. A restored store can insert them again.
     var revived: Set<RecordID> = []
 
@@ -47,7 +49,7 @@ extension SimulationChecks {
 
     init(copying save: Save) {
       (device, number, changes, serials, stamps) = (save.device, save.number, save.changes, save.serials, save.stamps)
-      (isAccepted, isLost) = (save.isAccepted, save.isLost)
+      (isAccepted, isLost, isReplaced) = (save.isAccepted, save.isLost, save.isReplaced)
       (removed, acceptedTimes) = (save.removed, save.acceptedTimes)
     }
 
@@ -78,7 +80,7 @@ extension SimulationChecks {
       let new = changes.map { change in
         let values = change.values?.mapValues { value in value.reference.flatMap { replaced[$0] }.map(FieldValue.reference) ?? value }
         let id = replaced[change.id] ?? change.id
-        return PendingChange(id, entity: change.entity, links[id]?.values ?? values, presence: change.presence)
+        return PendingChange(id, entity: change.entity, links[id]?.values ?? values, rules: change.rules, ownFields: change.ownFields)
       }
       if new == changes { return nil }
       let copy = isAccepted ? Save(copying: self) : nil

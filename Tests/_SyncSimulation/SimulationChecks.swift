@@ -4,11 +4,13 @@ import SyncCore
 final class SimulationChecks {
   private(set) var saves: [Save] = []
   /// The saves by their stamps. A device that does not notice that its store was replaced by a copy can use a stamp twice.
-  private var byStamp: [Stamp: [Save]] = [:]
+  private(set) var byStamp: [Stamp: [Save]] = [:]
   private(set) var byDevice: [Int: [Int64: Save]] = [:]
   /// The saves of commits, and what they were when the commit was frozen.
   private var byCommit: [Digest: [(save: Save, frozen: Save)]] = [:]
   private(set) var baseline: [RecordID: SyncedObject] = [:]
+  /// The versions of the model that the devices of the baseline had.
+  private(set) var baselineModels: [RecordID: SyncModel] = [:]
 
   /// The objects that applications have deleted.
   private var deletions: Set<Int64> = []
@@ -21,7 +23,9 @@ final class SimulationChecks {
   /// The number of the commit that wrote each record that a device has pulled.
   private var sequences: [Int: [RecordID: Int64]] = [:]
 
-  func addBaseline(_ id: RecordID, _ object: SyncedObject) { baseline[id] = object }
+  func addBaseline(_ id: RecordID, _ object: SyncedObject, _ version: SyncModel) {
+    (baseline[id], baselineModels[id]) = (object, version)
+  }
 
   // MARK: Events
 
@@ -90,6 +94,7 @@ final class SimulationChecks {
     let revived = lost.values.flatMap(\.changes).filter { $0.values == nil && !isOnHub($0.id) }.map(\.id)
     for (number, save) in lost {
       if !save.isAccepted { save.isLost = true }
+      save.isReplaced = true
       save.revived.formUnion(revived)
       byDevice[device.number]?[number] = nil
     }
@@ -127,8 +132,8 @@ final class SimulationChecks {
       return view.state(of: id)?.isDeleted ?? false
     }
     // After a kill, the effects of a save on one-to-one relationships may not be reviewed yet.
-    let isReviewed =
-      !device.model.hasExclusiveReferences || state.lastNumber <= max(state.zone.reviewedThrough, state.zone.settledThrough)
+    let isReviewing = device.model.hasExclusiveReferences || device.model.hasMergeRules || state.zone.hasMergeRules ?? false
+    let isReviewed = !isReviewing || state.lastNumber <= max(state.zone.reviewedThrough, state.zone.settledThrough)
     if isReviewed, expected != state.objects {
       let ids = Set(expected.keys).union(state.objects.keys)
         .filter { expected[$0] != state.objects[$0] && !isAddedAgain($0) }.sorted()
@@ -193,6 +198,11 @@ final class SimulationChecks {
       for field in view.state(of: id)?.fields ?? [] {
         // A save whose objects got other records counts as two.
         let writers = (byStamp[field.stamp] ?? []).filter { $0.has(written: field, of: id) }
+        for save in savesOfDots(field, id) {
+          guard let change = missingChange(of: save) else { continue }
+          throw SimulationFailure(
+            invariant: "saves are atomic", detail: "device \(device.number): a counter of save \(save.number) without \(change.id.low)")
+        }
         guard let save = writers.first, writers.allSatisfy({ missingChange(of: $0) != nil }), let change = missingChange(of: save) else {
           continue
         }
@@ -215,12 +225,14 @@ final class SimulationChecks {
     if change.isLink { return includesLink(change, of: save, state) }
     let stamp = save.lowestStamp
     return state.isDeleted
-      || values.allSatisfy { property, value in
-        guard let field = state[property] else { return false }
-        // A corrected clock has lowered the stamp of a value that was held, because the device could not open its record.
-        if field.value == value, save.stamps.contains(where: { $0.device == field.stamp.device }) { return true }
-        return field.stamp >= stamp || (byStamp[field.stamp] ?? []).contains { $0.stamps.contains { $0 >= stamp } }
-      }
+      || includesCounters(change, state)
+        && values.allSatisfy { property, value in
+          guard let field = state[property] else { return false }
+          if field.rule != .latest || change.rules[property] != nil { return includes(value, property, of: change, in: save, field) }
+          // A corrected clock has lowered the stamp of a value that was held, because the device could not open its record.
+          if field.value == value, save.stamps.contains(where: { $0.device == field.stamp.device }) { return true }
+          return field.stamp >= stamp || (byStamp[field.stamp] ?? []).contains { $0.stamps.contains { $0 >= stamp } }
+        }
   }
 
   /// Checks that all devices have the same objects, and that nothing is lost.
@@ -270,6 +282,7 @@ final class SimulationChecks {
     }
     try checkOrder(view)
     try checkLinks(simulation, view)
+    try checkRules(simulation, view)
     for (id, object) in baseline where first.objects[id] == nil && !object.isLink {
       if view.lacksDestination(id) || mayBeDeleted(baselineSerials[id]) { continue }
       throw SimulationFailure(invariant: "only deletions delete", detail: "baseline \(id.low)")
@@ -308,7 +321,7 @@ extension SimulationChecks {
       }
       for (id, fields) in last {
         for (property, save) in fields {
-          guard let field = view.state(of: id)?[property], !save.has(written: field, of: id) else { continue }
+          guard let field = view.state(of: id)?[property], field.rule == .latest, !save.has(written: field, of: id) else { continue }
           let writers = byStamp[field.stamp] ?? []
           // A commit of former stamps may arrive after the saves got other ones.
           let former = writers.first { saves[$0.number] === $0 && $0.number < save.number && $0.has(written: field, of: id) }

@@ -14,10 +14,12 @@ struct StateView {
   init(_ state: SimulatedStore.State, _ simulated: SimulatedModel?, _ version: SyncModel) {
     (model, self.simulated) = (version, simulated)
     var states: [RecordID: Record] = [:]
-    for (id, entry) in state.entries { states[id] = (entry.base?.record).joined(with: entry.held) }
+    for (id, entry) in state.entries { states[id] = (entry.base?.record).applying(entry.held) }
+    var pending: [RecordID: Record] = [:]
     for save in state.saves where save.number > state.zone.settledThrough {
-      for change in save.changes { states[change.id] = states[change.id].joined(with: change.record(save.stamp)) }
+      for change in save.changes { pending[change.id] = pending[change.id].applying(change.record(save.stamp)) }
     }
+    for (id, changes) in pending { states[id] = states[id].applying(changes) }
     self.states = states
     entries = state.entries
     var claims: [PropertyID: [RecordID: [(stamp: Stamp, id: RecordID)]]] = [:]
@@ -106,6 +108,8 @@ struct StateView {
           values[field.property] = .null
         } else if let destination = field.value.reference, !present.contains(destination) || !isLatest(field, of: id) {
           values[field.property] = .null
+        } else if field.rule == .counter {
+          values[field.property] = Counter(field.value).sum
         } else {
           values[field.property] = field.value
         }

@@ -19,8 +19,10 @@ extension SyncClient {
           through = first.number
         }
         // The zone contains everything already.
+        let merged = try mergedRecords(settledThrough: through, in: store)
         zone.settledThrough = through
         try store.setZone(zone)
+        try updateObjects(of: merged, in: store)
       }
     }
   }
@@ -134,7 +136,7 @@ extension SyncClient {
       var pending: [RecordID: Record] = [:]
       for save in saves {
         for change in save.changes where !change.isEmpty {
-          pending[change.id] = pending[change.id].joined(with: change.record(save.stamp))
+          pending[change.id] = pending[change.id].applying(change.record(save.stamp))
         }
       }
       let changes = try pending.keys.sorted().compactMap { try change(of: $0, pending[$0], in: store) }
@@ -151,7 +153,7 @@ extension SyncClient {
     if try holdChange(of: id, pending, in: store) { return nil }
     let entry = try store.entry(of: id)
     let base = entry?.base?.record
-    guard var state = (entry?.state).joined(with: pending) else { return nil }
+    guard var state = (entry?.state).applying(pending) else { return nil }
     if entry?.isOrphan ?? false, let stamp = state.latestStamp { state = Record(entity: state.entity, .deleted(stamp)) }
     // A link was added again although it was deleted with an end, because the device cannot open that deletion.
     if state.isDeleted, pending?.isLink ?? false { try updateObjects(of: [id], in: store) }
@@ -159,8 +161,23 @@ extension SyncClient {
       try releaseHeldState(of: id, in: store)
       return nil
     }
+    state = try compacted(state, of: id, in: store)
     // The deletion of an object is sent even if the hub never had it: a copy of the store may have it, and send it.
     return RecordChange(id, replacing: entry?.base?.version, state)
+  }
+
+  /// Returns a state with the device's own dots of counters replaced by a total, as far as they are settled.
+  private func compacted(_ state: Record, of id: RecordID, in store: some SyncStore) throws -> Record {
+    if !state.fields.contains(where: { $0.rule == .counter }) { return state }
+    let zone = try store.zone()
+    let pending = try store.pendingChanges(of: id, after: zone.settledThrough)
+    return state.mapValues { field in
+      let pending = pending?[field.property]
+      guard field.rule == .counter, pending?.rule ?? .counter == .counter else { return field.value }
+      // Later saves have times after all that the device has seen.
+      let counter = Counter(field.value)
+      return counter.compacted(zone.device, through: zone.clock.seen, excluding: Counter(pending?.value ?? .null)).fieldValue
+    }
   }
 
   private func releaseHeldState(of id: RecordID, in store: some SyncStore) throws {
@@ -203,6 +220,7 @@ extension SyncClient {
     var (changed, unexpected): ([RecordID], RecordSet) = ([], RecordSet())
     for (record, opened) in zip(records, opened) { changed += try setBase(record, opened, &zone, &unexpected, in: store) }
     try holdSettledChanges(through: frozen.through, in: store)
+    changed += try mergedRecords(settledThrough: frozen.through, in: store)
     try store.setZone(zone)
     try updateObjects(of: changed, in: store)
     return true

@@ -85,6 +85,7 @@ extension SyncClient {
     let collisions = try collisions(among: unexpected, staging, in: store)
     if let listed = staging.listedOutbox, let frozen = try store.outbox(), frozen.commit.digest == listed {
       try holdSettledChanges(through: frozen.through, in: store)
+      changed.formUnion(try mergedRecords(settledThrough: frozen.through, in: store))
       zone.settledThrough = frozen.through
       try store.setOutbox(nil)
     }
@@ -127,6 +128,7 @@ extension SyncClient {
     entry.setBase(RecordEntry.VersionedRecord(stored.sequence, stored.version, record))
     try store.setEntry(entry, of: id)
     if let time = record.latestStamp?.time { zone.clock.observe(time) }
+    if zone.hasMergeRules != true, record.hasMergeRules { zone.hasMergeRules = true }
     return changed
   }
 

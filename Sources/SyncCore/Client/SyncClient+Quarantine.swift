@@ -35,7 +35,7 @@ extension SyncClient {
     }
     guard let pending else { return true }
     var entry = try store.entry(of: id) ?? RecordEntry()
-    entry.held = entry.held.joined(with: pending)
+    entry.held = entry.held.applying(pending)
     try store.setEntry(entry, of: id)
     return true
   }

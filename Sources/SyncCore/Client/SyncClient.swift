@@ -96,7 +96,7 @@ package struct SyncClient {
 
   private mutating func nextActions(in store: some SyncStore, _ environment: Environment) throws -> [Action] {
     var actions: [Action] = []
-    try reviewClaims(in: store)
+    try reviewSaves(in: store)
     if wantsPull, pull == nil {
       let request = try store.transaction { pullRequest(try store.zone()) }
       (pull, wantsPull) = (request, false)

@@ -13,6 +13,8 @@ package enum FieldValue: Sendable {
   /// since, or an addition of a link that was removed (``Link``). It has the stamp of that value and replaces it, but no later value. Objects
   /// have nil instead.
   case superseded
+  /// What an attribute counts (``MergeRule/counter``). A counter that nothing was added to is null.
+  case counter(Counter)
 
   /// The referenced record, if the value is a reference.
   package var reference: RecordID? {
@@ -27,6 +29,7 @@ package enum FieldValue: Sendable {
     case .text(let text): text.utf8.count
     case .bytes(let bytes): bytes.count
     case .reference: 16
+    case .counter(let counter): 20 * counter.entries.count
     }
   }
 }
@@ -41,6 +44,7 @@ extension FieldValue: Hashable {
     case (.text(let one), .text(let other)): one.utf8.elementsEqual(other.utf8)
     case (.bytes(let one), .bytes(let other)): one == other
     case (.reference(let one), .reference(let other)): one == other
+    case (.counter(let one), .counter(let other)): one == other
     default: false
     }
   }
@@ -54,6 +58,7 @@ extension FieldValue: Hashable {
     case .bytes(let bytes): hasher.combine(bytes)
     case .reference(let id): hasher.combine(id)
     case .superseded: hasher.combine(1)
+    case .counter(let counter): hasher.combine(counter)
     }
   }
 }
@@ -67,6 +72,7 @@ extension FieldValue: Comparable {
     case (.text(let one), .text(let other)): one.utf8.lexicographicallyPrecedes(other.utf8)
     case (.bytes(let one), .bytes(let other)): one.lexicographicallyPrecedes(other)
     case (.reference(let one), .reference(let other)): one < other
+    case (.counter(let one), .counter(let other)): one.entries.lexicographicallyPrecedes(other.entries)
     default: one.kind < other.kind
     }
   }
@@ -80,6 +86,7 @@ extension FieldValue: Comparable {
     case .bytes: 4
     case .reference: 5
     case .superseded: 6
+    case .counter: 7
     }
   }
 }
@@ -89,8 +96,10 @@ package struct Field: Hashable, Sendable {
   package let property: PropertyID
   package var value: FieldValue
   package var stamp: Stamp
+  /// How the value is joined with others.
+  package let rule: MergeRule
 
-  package init(_ property: PropertyID, _ value: FieldValue, _ stamp: Stamp) {
-    (self.property, self.value, self.stamp) = (property, value, stamp)
+  package init(_ property: PropertyID, _ value: FieldValue, _ stamp: Stamp, _ rule: MergeRule = .latest) {
+    (self.property, self.value, self.stamp, self.rule) = (property, value, stamp, rule)
   }
 }

@@ -1,7 +1,7 @@
 /// The state of an object in a zone: its values, or its tombstone.
 ///
 /// States can be joined in any order and any number of times with the same result: of each property the value with the later stamp remains,
-/// and a deletion wins over values. A part of a record, such as the values that one save has written, is a record too.
+/// unless the field has another rule (``MergeRule``), and a deletion wins over values. A part of a record, such as the values that one save has written, is a record too.
 package struct Record: Hashable, Sendable {
   package enum Content: Hashable, Sendable {
     /// The values in ascending order of their properties.
@@ -16,8 +16,11 @@ package struct Record: Hashable, Sendable {
   package init(entity: EntityID, _ content: Content) { (self.entity, self.content) = (entity, content) }
 
   /// Creates the values that a save has written.
-  package init(entity: EntityID, _ values: [PropertyID: FieldValue], _ stamp: Stamp) {
-    self.init(entity: entity, .live(values.map { Field($0.key, $0.value, stamp) }.sorted { $0.property < $1.property }))
+  ///
+  /// - Parameter rules: The rules of attributes that are not `latest`.
+  package init(entity: EntityID, _ values: [PropertyID: FieldValue], _ stamp: Stamp, rules: [PropertyID: MergeRule] = [:]) {
+    let fields = values.map { Field($0.key, $0.value, stamp, rules.isEmpty ? .latest : rules[$0.key] ?? .latest) }
+    self.init(entity: entity, .live(fields.sorted { $0.property < $1.property }))
   }
 
   package var isDeleted: Bool { if case .deleted = content { true } else { false } }
@@ -27,6 +30,9 @@ package struct Record: Hashable, Sendable {
 
   /// Returns the value of a property.
   package subscript(property: PropertyID) -> Field? { fields.first { $0.property == property } }
+
+  /// Whether values are not merged by ``MergeRule/latest``.
+  var hasMergeRules: Bool { fields.contains { $0.rule != .latest } }
 
   /// The stamps of the values, or of the deletion.
   package var stamps: [Stamp] {
@@ -53,12 +59,22 @@ package struct Record: Hashable, Sendable {
     case (.deleted(let mine), .deleted(let theirs)): return mine < theirs ? other : self
     case (.deleted, .live): return self
     case (.live, .deleted): return other
-    case (.live(let mine), .live(let theirs)): return Record(entity: entity, .live(Self.joined(mine, theirs)))
+    case (.live(let mine), .live(let theirs)): return Record(entity: entity, .live(Self.joined(mine, theirs, isChange: false)))
     }
   }
 
+  /// Returns the state after a change, which may be of a device with another version of the model.
+  ///
+  /// It is the join, except for values whose rules differ: see ``Field/applying(_:)``.
+  package func applying(_ change: Record) -> Record {
+    guard case .live(let mine) = content, case .live(let theirs) = change.content else { return joined(with: change) }
+    return Record(entity: entity, .live(Self.joined(mine, theirs, isChange: true)))
+  }
+
   /// Merges two sorted lists of values.
-  private static func joined(_ mine: [Field], _ theirs: [Field]) -> [Field] {
+  ///
+  /// - Parameter isChange: Whether the second list is a change of the first one.
+  private static func joined(_ mine: [Field], _ theirs: [Field], isChange: Bool) -> [Field] {
     var result: [Field] = []
     result.reserveCapacity(max(mine.count, theirs.count))
     var (i, j) = (0, 0)
@@ -70,7 +86,11 @@ package struct Record: Hashable, Sendable {
         result.append(theirs[j])
         j += 1
       } else {
-        result.append((mine[i].stamp, mine[i].value) < (theirs[j].stamp, theirs[j].value) ? theirs[j] : mine[i])
+        if mine[i].rule == .latest, theirs[j].rule == .latest {
+          result.append((mine[i].stamp, mine[i].value) < (theirs[j].stamp, theirs[j].value) ? theirs[j] : mine[i])
+        } else {
+          result.append(isChange ? mine[i].applying(theirs[j]) : mine[i].joined(with: theirs[j]))
+        }
         (i, j) = (i + 1, j + 1)
       }
     }
@@ -102,5 +122,11 @@ extension Optional where Wrapped == Record {
   package func joined(with other: Record?) -> Record? {
     guard let other else { return self }
     return self?.joined(with: other) ?? other
+  }
+
+  /// Returns the state after a change (``Record/applying(_:)``), either of which may be unknown.
+  package func applying(_ change: Record?) -> Record? {
+    guard let change else { return self }
+    return self?.applying(change) ?? change
   }
 }

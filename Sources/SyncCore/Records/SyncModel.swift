@@ -1,4 +1,5 @@
-/// What the protocol needs to know of a model: the to-one relationships of each entity, and the relationships that have links.
+/// What the protocol needs to know of a model: the to-one relationships of each entity, the relationships that have links, and how attributes
+/// are merged.
 package struct SyncModel: Hashable, Sendable {
   package struct Entity: Hashable, Sendable {
     /// The to-one relationships, and whether each is required.
@@ -9,9 +10,15 @@ package struct SyncModel: Hashable, Sendable {
     package var isLink: Bool
     /// Whether the links have no direction.
     package var isSymmetric: Bool
+    /// The rules of attributes that are not merged by ``MergeRule/latest``.
+    package var merging: [PropertyID: MergeRule]
 
-    package init(references: [PropertyID: Bool], exclusive: Set<PropertyID> = [], isLink: Bool = false, isSymmetric: Bool = false) {
-      (self.references, self.exclusive, self.isLink, self.isSymmetric) = (references, exclusive, isLink, isSymmetric)
+    package init(
+      references: [PropertyID: Bool], exclusive: Set<PropertyID> = [], merging: [PropertyID: MergeRule] = [:], isLink: Bool = false,
+      isSymmetric: Bool = false
+    ) {
+      (self.references, self.exclusive, self.merging) = (references, exclusive, merging)
+      (self.isLink, self.isSymmetric) = (isLink, isSymmetric)
     }
 
     /// Returns the entity of the links of a relationship.
@@ -36,6 +43,12 @@ package struct SyncModel: Hashable, Sendable {
   package func link(_ relationship: EntityID, from source: RecordID, to destination: RecordID) -> Link {
     Link(relationship, from: source, to: destination, isSymmetric: entities[relationship]?.isSymmetric ?? false)
   }
+
+  /// Returns the rules of an entity's attributes that are not merged by ``MergeRule/latest``.
+  package func merging(of entity: EntityID) -> [PropertyID: MergeRule] { entities[entity]?.merging ?? [:] }
+
+  /// Whether attributes have rules.
+  package var hasMergeRules: Bool { entities.values.contains { !$0.merging.isEmpty } }
 
   /// Whether there are one-to-one relationships.
   package var hasExclusiveReferences: Bool { entities.values.contains { !$0.exclusive.isEmpty } }

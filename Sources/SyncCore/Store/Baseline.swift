@@ -4,17 +4,30 @@ package enum Baseline {
   ///
   /// The record must not have an entry. An object that a pending save has inserted must not be added: it would be sent without the rest of
   /// the save. An object that a save changes must be added before the save.
+  ///
+  /// - Parameter rules: The rules of the entity's attributes that are not merged by ``MergeRule/latest``.
   @discardableResult
-  package static func add(_ object: SyncedObject, of id: RecordID, in store: some SyncStore) throws -> RecordEntry {
+  package static func add(
+    _ object: SyncedObject, of id: RecordID, merging rules: [PropertyID: MergeRule] = [:], in store: some SyncStore
+  ) throws -> RecordEntry {
     var entry = RecordEntry()
     // The oldest stamp: whatever another device writes is newer.
     let stamp = Stamp(HybridTime(value: 1), try store.zone().device)
-    entry.held = Record(entity: object.entity, object.values, stamp)
+    entry.held = Record(entity: object.entity, values(of: object, rules, stamp), stamp, rules: rules)
     if object.isLink {
       let addition = Field(.addition(by: Link.baseline.device), .integer(1), Link.baseline)
       entry.held = entry.held.joined(with: Record(entity: object.entity, .live([addition])))
     }
     try store.setEntry(entry, of: id)
     return entry
+  }
+
+  /// Returns the values, with counters in place of numbers: the same ones on devices that had copies of one store.
+  private static func values(of object: SyncedObject, _ rules: [PropertyID: MergeRule], _ stamp: Stamp) -> [PropertyID: FieldValue] {
+    var values = object.values
+    for (property, rule) in rules where rule == .counter {
+      if let value = values[property] { values[property] = Counter(baseline: value, at: stamp.time).fieldValue }
+    }
+    return values
   }
 }

@@ -2,21 +2,57 @@
 package struct PendingChange: Hashable, Sendable {
   package let id: RecordID
   package let entity: EntityID
-  /// The values that were set; nil if the object was deleted.
+  /// The values that were set, apart from counters; nil if the object was deleted.
   package let values: [PropertyID: FieldValue]?
-  /// Of a link: the addition, with the stamp that the save got first, or the additions that were removed, in ascending order of the
+  /// The rules of attributes that are not merged by ``MergeRule/latest``. There can be others too.
+  package let rules: [PropertyID: MergeRule]
+  /// Fields that contain a time of their own, which does not change when the save is stamped again under another identity. In ascending order of the
   /// properties.
-  package let presence: [Field]
+  ///
+  /// - Of a link: the addition, with the stamp that the save got first, or the additions that were removed.
+  /// - What the save has added to counters. Only the dots have times of their own. The fields get the stamp of the save.
+  package let ownFields: [Field]
 
-  package init(_ id: RecordID, entity: EntityID, _ values: [PropertyID: FieldValue]?, presence: [Field] = []) {
-    (self.id, self.entity, self.values, self.presence) = (id, entity, values, presence)
+  package init(
+    _ id: RecordID, entity: EntityID, _ values: [PropertyID: FieldValue]?, rules: [PropertyID: MergeRule] = [:], ownFields: [Field] = []
+  ) {
+    (self.id, self.entity, self.values, self.rules, self.ownFields) = (id, entity, values, rules, ownFields)
   }
+
+  /// The properties that were changed; empty if the object was deleted.
+  package var properties: [PropertyID] { values.map { Array($0.keys) + ownFields.map(\.property) } ?? [] }
 
   /// Returns the change as a part of the record's state.
   package func record(_ stamp: Stamp) -> Record {
     guard let values else { return Record(entity: entity, .deleted(stamp)) }
-    let record = Record(entity: entity, values, stamp)
-    return presence.isEmpty ? record : record.joined(with: Record(entity: entity, .live(presence)))
+    let record = Record(entity: entity, values, stamp, rules: rules)
+    if ownFields.isEmpty { return record }
+    let own = ownFields.map { $0.rule == .counter ? Field($0.property, $0.value, stamp, .counter) : $0 }
+    return record.joined(with: Record(entity: entity, .live(own)))
+  }
+
+  /// Creates the change of an object whose entity can have attributes with rules.
+  ///
+  /// Of a counter, the change contains the difference. An application can set another attribute to a value that does not win. Its object, as
+  /// it was saved, is then updated in the next round of synchronization.
+  ///
+  /// - Parameters:
+  ///   - values: The values that were set.
+  ///   - former: The values that the object had before the save; empty if the save has inserted it.
+  ///   - rules: ``SyncModel/merging(of:)``.
+  ///   - stamp: The stamp that the save got first. It must not change when the save is stamped again, for whatever reason.
+  package init(
+    _ id: RecordID, entity: EntityID, _ values: [PropertyID: FieldValue], replacing former: [PropertyID: FieldValue],
+    rules: [PropertyID: MergeRule], first stamp: Stamp
+  ) {
+    let counters = values.filter { rules[$0.key] == .counter }
+    let own = counters.map { property, value in
+      let amount = Counter.difference(from: former[property] ?? .null, to: value)
+      return Field(property, amount.map { Counter(adding: $0, stamp).fieldValue } ?? .null, stamp, .counter)
+    }
+    self.init(
+      id, entity: entity, counters.isEmpty ? values : values.filter { counters[$0.key] == nil }, rules: rules,
+      ownFields: own.sorted { $0.property < $1.property })
   }
 }
 
@@ -30,14 +66,14 @@ extension PendingChange {
   /// Whether the change is of a link whose state it does not change: an end of the link was deleted by the same save.
   package var isEmpty: Bool { isLink && presence.isEmpty }
   /// Whether the link was added.
-  package var isAddition: Bool { presence.contains { $0.value != .superseded } }
+  package var isAddition: Bool { ownFields.contains { $0.value != .superseded } }
 
   /// Returns the addition of a link.
   ///
   /// - Parameter stamp: The stamp of the save when it is stamped first.
   package static func addition(of link: Link, _ id: RecordID, _ stamp: Stamp) -> PendingChange {
     PendingChange(
-      id, entity: link.relationship, link.values, presence: [Field(.addition(by: stamp.device), .integer(1), stamp)])
+      id, entity: link.relationship, link.values, ownFields: [Field(.addition(by: stamp.device), .integer(1), stamp)])
   }
 
   /// Returns the removal of a link.
@@ -45,12 +81,14 @@ extension PendingChange {
   /// - Parameter state: The state of the record when the link was removed, including earlier pending saves.
   package static func removal(of link: Link, _ id: RecordID, from state: Record?) -> PendingChange {
     let removed = (state?.additions ?? []).map { Field(.addition(by: $0.device), .superseded, $0) }
-    return PendingChange(id, entity: link.relationship, link.values, presence: removed.sorted { $0.property < $1.property })
+    return PendingChange(id, entity: link.relationship, link.values, ownFields: removed.sorted { $0.property < $1.property })
   }
 
-  /// Returns the change with the stamps of additions replaced. They keep their devices.
+  /// Returns the change with the stamps of additions replaced. They keep their devices. Counters do not change.
   package func restamped(_ transform: (Stamp) -> Stamp) -> PendingChange {
-    PendingChange(id, entity: entity, values, presence: presence.map { Field($0.property, $0.value, transform($0.stamp)) })
+    if !isLink { return self }
+    return PendingChange(
+      id, entity: entity, values, rules: rules, ownFields: ownFields.map { Field($0.property, $0.value, transform($0.stamp)) })
   }
 
   /// Returns the change with records replaced. A link of a replaced record is another link, with another record.
@@ -63,9 +101,9 @@ extension PendingChange {
   ) rethrows -> PendingChange {
     let new = values?.mapValues { value in value.reference.flatMap { renewed[$0] }.map(FieldValue.reference) ?? value }
     guard new != values, let source = new?[.linkSource]?.reference, let destination = new?[.linkDestination]?.reference else {
-      return PendingChange(renewed[id] ?? id, entity: entity, new, presence: presence)
+      return PendingChange(renewed[id] ?? id, entity: entity, new, rules: rules, ownFields: ownFields)
     }
     let link = model.link(entity, from: source, to: destination)
-    return PendingChange(try linkID(link), entity: entity, link.values, presence: presence)
+    return PendingChange(try linkID(link), entity: entity, link.values, ownFields: ownFields)
   }
 }

@@ -22,13 +22,14 @@ package protocol SyncStore: AnyObject {
   func pendingSaves(after number: Int64, maximumChangeCount: Int) throws -> [PendingSave]
   /// Returns changes of a save, of which each object has at most one, in an order that never changes.
   ///
-  /// Links are changed by ``PendingChange/addition(of:_:_:)`` and ``PendingChange/removal(of:_:from:)``. Which additions a removal concerns
+  /// Objects are changed by ``PendingChange/init(_:entity:_:replacing:rules:first:)``, if their entities have attributes with rules. Links are
+  /// changed by ``PendingChange/addition(of:_:_:)`` and ``PendingChange/removal(of:_:from:)``. Which additions a removal concerns
   /// is determined once, before anything is imported that was not there when the link was removed. A link need not be removed when one of
   /// its ends is deleted.
   ///
   /// - Parameter position: The number of changes to skip.
   func changes(of save: Int64, from position: Int, maximumCount: Int) throws -> [PendingChange]
-  /// Returns the join of the changes that saves after a number have made to a record.
+  /// Returns the changes that saves after a number have made to a record, each of them applied to those before (``Record/applying(_:)``).
   func pendingChanges(of id: RecordID, after number: Int64) throws -> Record?
   /// Replaces the stamps of saves.
   func restamp(_ stamps: [Int64: Stamp]) throws

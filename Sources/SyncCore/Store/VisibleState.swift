@@ -158,6 +158,8 @@ package final class VisibleState {
         values[field.property] = .null
       } else if let destination = field.value.reference, try !exists(destination) || !holdsReference(field, id, state) {
         values[field.property] = .null
+      } else if case .counter(let counter) = field.value {
+        values[field.property] = counter.sum
       } else {
         values[field.property] = field.value
       }
@@ -212,9 +214,9 @@ package final class VisibleState {
     var entry = try store.entry(of: id)
     let pending = try store.pendingChanges(of: id, after: settledThrough)
     if entry == nil, pending == nil, let object = try object(of: id) {
-      entry = try Baseline.add(object, of: id, in: store)
+      entry = try Baseline.add(object, of: id, merging: model.merging(of: object.entity), in: store)
     }
-    let state = (entry?.state).joined(with: pending)
+    let state = (entry?.state).applying(pending)
     states[id] = .some(state)
     return state
   }

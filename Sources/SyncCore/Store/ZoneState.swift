@@ -18,8 +18,10 @@ package struct ZoneState: Hashable, Codable, Sendable {
   package var settledThrough: Int64 = 0
   /// Whether records that the hub has lost must be sent together, because saves that were complete on other devices wrote them.
   package var isSalvaging = false
-  /// The number of the last save whose effects on the referrers of one-to-one relationships were reviewed.
+  /// The number of the last save that was reviewed, because it can have effects that the application did not see when it saved.
   package var reviewedThrough: Int64 = 0
+  /// Whether a pulled record has attributes with rules, which an earlier version of the model may lack.
+  package var hasMergeRules: Bool?
   /// The number of the last save that can have inserted an object under the ID of another one, because the store was replaced by an older copy
   /// and did not notice it; nil if that never happened. It is the maximum until a pull has brought what was lost.
   package var forkedThrough: Int64?
@@ -61,7 +63,7 @@ package struct RecordEntry: Hashable, Sendable {
   package init() {}
 
   /// The state without pending saves.
-  package var state: Record? { (base?.record).joined(with: held) }
+  package var state: Record? { (base?.record).applying(held) }
 
   /// Whether the record must be sent although no pending save changes it.
   package var isUnsent: Bool { held != nil || isOrphan }
@@ -84,6 +86,6 @@ package struct RecordEntry: Hashable, Sendable {
     if let base, base.sequence >= state.sequence { return }
     base = state
     let record = state.record
-    if let held, record.joined(with: held) == record { self.held = nil }
+    if let held, record.applying(held) == record { self.held = nil }
   }
 }

@@ -6,7 +6,8 @@
 /// deleted: stamp
 /// ```
 ///
-/// A value is a byte for its kind and the value. Most records have few stamps, because what one save writes shares one.
+/// A value is a byte for its kind and its rule (``MergeRule``) and the value. A counter is the number of its entries, and for each: device, time,
+/// whether it is a total and whether the amount is a real number, the amount. Most records have few stamps, because what one save writes shares one.
 package enum RecordCoding {
   private static let version: UInt64 = 1
 
@@ -30,7 +31,7 @@ package enum RecordCoding {
       for field in fields {
         writer.writeFixed(field.property.value)
         writer.write(UInt64(stamps.firstIndex(of: field.stamp) ?? 0))
-        write(field.value, to: &writer)
+        write(field.value, field.rule, to: &writer)
       }
     }
     return writer.bytes
@@ -54,7 +55,8 @@ package enum RecordCoding {
         let number = try reader.readUnsigned()
         guard number < stamps.count else { throw WireError.invalid }
         if let last = fields.last, last.property >= property { throw WireError.invalid }
-        fields.append(Field(property, try value(from: &reader), stamps[Int(number)]))
+        let (value, rule) = try value(from: &reader)
+        fields.append(Field(property, value, stamps[Int(number)], rule))
       }
       content = .live(fields)
     default: throw WireError.invalid
@@ -63,38 +65,82 @@ package enum RecordCoding {
     return (id, Record(entity: entity, content))
   }
 
-  private static func write(_ value: FieldValue, to writer: inout WireWriter) {
+  /// The number of kinds of values that a byte can have in addition to the rule.
+  private static let kindCount: UInt64 = 8
+
+  private static func write(_ value: FieldValue, _ rule: MergeRule, to writer: inout WireWriter) {
+    func write(kind: UInt64) { writer.write(kind + kindCount * UInt64(rule.rawValue)) }
     switch value {
-    case .null: writer.write(UInt64(0))
+    case .null: write(kind: 0)
     case .integer(let integer):
-      writer.write(UInt64(1))
+      write(kind: 1)
       writer.write(integer)
     case .real(let bits):
-      writer.write(UInt64(2))
+      write(kind: 2)
       writer.writeFixed(bits)
     case .text(let text):
-      writer.write(UInt64(3))
+      write(kind: 3)
       writer.write(text)
     case .bytes(let bytes):
-      writer.write(UInt64(4))
+      write(kind: 4)
       writer.write(bytes)
     case .reference(let id):
-      writer.write(UInt64(5))
+      write(kind: 5)
       writer.write(id)
-    case .superseded: writer.write(UInt64(6))
+    case .superseded: write(kind: 6)
+    case .counter(let counter):
+      write(kind: 7)
+      Self.write(counter, to: &writer)
     }
   }
 
-  private static func value(from reader: inout WireReader) throws -> FieldValue {
-    switch try reader.readUnsigned() {
-    case 0: .null
-    case 1: .integer(try reader.readSigned())
-    case 2: .real(try reader.readFixed())
-    case 3: .text(try reader.readText())
-    case 4: .bytes(try reader.readBytes())
-    case 5: .reference(try reader.readRecordID())
-    case 6: .superseded
-    default: throw WireError.invalid
+  private static func value(from reader: inout WireReader) throws -> (FieldValue, MergeRule) {
+    let (number, kind) = try reader.readUnsigned().quotientAndRemainder(dividingBy: kindCount)
+    guard let rule = UInt8(exactly: number).flatMap(MergeRule.init) else { throw WireError.invalid }
+    let value: FieldValue =
+      switch kind {
+      case 0: .null
+      case 1: .integer(try reader.readSigned())
+      case 2: .real(try reader.readFixed())
+      case 3: .text(try reader.readText())
+      case 4: .bytes(try reader.readBytes())
+      case 5: .reference(try reader.readRecordID())
+      case 6: .superseded
+      default: .counter(try counter(from: &reader))
+      }
+    // A counter is the only value of its rule, apart from null.
+    guard value == .null || (rule == .counter) == (kind == 7) else { throw WireError.invalid }
+    return (value, rule)
+  }
+
+  private static func write(_ counter: Counter, to writer: inout WireWriter) {
+    writer.write(UInt64(counter.entries.count))
+    for entry in counter.entries {
+      writer.writeFixed(entry.device.value)
+      writer.write(entry.time.value)
+      let total: UInt64 = entry.isTotal ? 2 : 0
+      switch entry.amount {
+      case .real(let bits):
+        writer.write(total + 1)
+        writer.writeFixed(bits)
+      case .integer(let integer):
+        writer.write(total)
+        writer.write(integer)
+      default: writer.write(UInt64.max)  // There are no other amounts.
+      }
     }
+  }
+
+  private static func counter(from reader: inout WireReader) throws -> Counter {
+    var entries: [Counter.Entry] = []
+    for _ in 0..<(try reader.readCount()) {
+      let (device, time) = (DeviceID(try reader.readFixed()), HybridTime(value: try reader.readUnsigned()))
+      let flags = try reader.readUnsigned()
+      guard flags < 4 else { throw WireError.invalid }
+      let amount: FieldValue = flags & 1 == 0 ? .integer(try reader.readSigned()) : .real(try reader.readFixed())
+      entries.append(Counter.Entry(device, time, isTotal: flags & 2 != 0, amount))
+    }
+    guard let counter = Counter(validating: entries), !entries.isEmpty else { throw WireError.invalid }
+    return counter
   }
 }

@@ -1,0 +1,84 @@
+extension SyncClient {
+  /// Returns the records that refer to the same destinations as a record, by one-to-one relationships.
+  func rivals(of record: Record?, in store: some SyncStore) throws -> [RecordID] {
+    try record?.claims(model).flatMap { try store.referrers(of: $0.claim.destination, through: $0.claim.property) } ?? []
+  }
+
+  /// Updates objects that new saves have effects on which the application did not see.
+  ///
+  /// - When an application deletes an object or changes its one-to-one relationship, the destination may be free for a record that the
+  ///   application does not see.
+  /// - An attribute with a rule (``MergeRule``) can have another value than the one that was saved.
+  func reviewSaves(in store: some SyncStore) throws {
+    try store.transaction {
+      var zone = try store.zone()
+      let hasMergeRules = model.hasMergeRules || zone.hasMergeRules ?? false
+      guard model.hasExclusiveReferences || hasMergeRules else { return }
+      let start = max(zone.reviewedThrough, zone.settledThrough)
+      var (last, concernsClaims, changed) = (start, false, RecordSet())
+      try forEachChange(after: start, in: store) { save, change in
+        last = save.number
+        let exclusive = model.entities[change.entity]?.exclusive ?? []
+        if !exclusive.isEmpty, change.values.map({ !exclusive.isDisjoint(with: $0.keys) }) ?? true { concernsClaims = true }
+        if hasMergeRules, try hasMergeRule(change, in: store) { changed.insert(change.id) }
+      }
+      if last == start { return }
+      if concernsClaims {
+        // What the new saves replace can be in earlier ones that were not sent yet.
+        try forEachChange(after: zone.settledThrough, in: store) { save, change in
+          guard let exclusive = model.entities[change.entity]?.exclusive, !exclusive.isEmpty else { return }
+          let entry = try store.entry(of: change.id)
+          for record in [change.record(save.stamp), entry?.base?.record, entry?.held] {
+            changed.formUnion(try rivals(of: record, in: store))
+          }
+        }
+      }
+      try updateObjects(of: changed, in: store)
+      zone.reviewedThrough = last
+      try store.setZone(zone)
+    }
+  }
+
+  /// Returns the records with attributes that have rules and were changed by saves that become settled.
+  ///
+  /// What several saves have written together under another version of the model can differ from what they have written one after the other.
+  func mergedRecords(settledThrough last: Int64, in store: some SyncStore) throws -> RecordSet {
+    let zone = try store.zone()
+    var records = RecordSet()
+    guard model.hasMergeRules || zone.hasMergeRules ?? false else { return records }
+    let first = zone.settledThrough
+    try forEachChange(after: first, in: store) { save, change in
+      if save.number <= last, try hasMergeRule(change, in: store) { records.insert(change.id) }
+    }
+    return records
+  }
+
+  /// Returns whether a change concerns an attribute that has a rule, by this version of the model or by another one.
+  private func hasMergeRule(_ change: PendingChange, in store: some SyncStore) throws -> Bool {
+    let properties = change.properties
+    let rules = model.merging(of: change.entity)
+    if properties.contains(where: { rules[$0] != nil }) { return true }
+    guard let state = try store.entry(of: change.id)?.state, state.hasMergeRules else { return false }
+    return properties.contains { state[$0].map { $0.rule != .latest } ?? false }
+  }
+
+  /// Calls a closure with the changes of pending saves, which are read in batches.
+  func forEachChange(after number: Int64, in store: some SyncStore, _ body: (PendingSave, PendingChange) throws -> Void) throws {
+    var last = number
+    while true {
+      let saves = try store.pendingSaves(after: last, maximumChangeCount: limits.recordsInBatch)
+      guard let final = saves.last else { return }
+      for save in saves {
+        for change in save.changes { try body(save, change) }
+        var position = save.changes.count
+        while position < save.changeCount {
+          let changes = try store.changes(of: save.number, from: position, maximumCount: limits.recordsInBatch)
+          if changes.isEmpty { break }
+          position += changes.count
+          for change in changes { try body(save, change) }
+        }
+      }
+      last = final.number
+    }
+  }
+}
