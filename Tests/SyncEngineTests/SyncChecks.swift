@@ -88,7 +88,7 @@ final class SyncChecks {
     guard let state = view.state(of: change.id) else { return deletions.contains(change.id) }
     if state.isDeleted { return true }
     // A removal of a link in the state is one of its additions, or of later ones of the same devices.
-    if change.isLink { return change.presence.allSatisfy { field in (state[field.property]?.stamp).map { $0 >= field.stamp } ?? false } }
+    if change.isLink { return change.ownFields.allSatisfy { field in (state[field.property]?.stamp).map { $0 >= field.stamp } ?? false } }
     return change.values?.allSatisfy { (state[$0.key]?.stamp).map { $0 >= stamp } ?? false } ?? false
   }
 

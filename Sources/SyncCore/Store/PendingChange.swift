@@ -64,7 +64,7 @@ extension PendingChange {
   /// Whether the record is a link.
   package var isLink: Bool { values?[.linkSource] != nil }
   /// Whether the change is of a link whose state it does not change: an end of the link was deleted by the same save.
-  package var isEmpty: Bool { isLink && presence.isEmpty }
+  package var isEmpty: Bool { isLink && ownFields.isEmpty }
   /// Whether the link was added.
   package var isAddition: Bool { ownFields.contains { $0.value != .superseded } }
 

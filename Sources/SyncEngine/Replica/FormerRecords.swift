@@ -58,7 +58,7 @@ extension StoreReplica {
     for id in insertions {
       guard let object = try pending.object(of: id) else { continue }
       let row = try row(of: id)
-      let state = (row?.entry.state).joined(with: try pending.changes(of: id))
+      let state = (row?.entry.state).applying(try pending.changes(of: id))
       // An orphan is about to be deleted.
       let isTaken = row?.object.map { $0 != object } ?? false
       guard row?.entry.isOrphan ?? false || state?.isDeleted ?? false || isTaken, try pending.currentChange(of: id)?.values != nil else {

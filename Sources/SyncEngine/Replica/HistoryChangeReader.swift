@@ -9,7 +9,8 @@ struct HistoryChangeReader {
   let history: any HistoryStore & IdentityStore
   let schema: SyncSchema
 
-  /// The change of an object, or of a link, in a transaction. A change of a link is not stamped yet (``PendingChange/isUnstamped``).
+  /// The change of an object, or of a link, in a transaction. Changes of links and counters are not stamped yet
+  /// (``PendingChange/isUnstamped``).
   struct Change {
     let change: PendingChange
     /// The object; nil for a link.
@@ -122,9 +123,27 @@ struct HistoryChangeReader {
       }
       try body(
         Change(
-          change: PendingChange(id, entity: entity.id, values), object: object, isInsertion: change.changeType == .insert,
+          change: pendingChange(id, change, values, entity), object: object, isInsertion: change.changeType == .insert,
           isFormer: former[object] != nil))
     }
+  }
+
+  private func pendingChange(
+    _ id: RecordID, _ change: PersistentHistoryChange, _ values: [PropertyID: FieldValue]?, _ entity: SyncSchema.Entity
+  ) -> PendingChange {
+    let rules = schema.syncModel.merging(of: entity.id)
+    guard let values, !rules.isEmpty else { return PendingChange(id, entity: entity.id, values) }
+    var former: [PropertyID: FieldValue] = [:]
+    if change.changeType == .update {
+      let compiled = schema.model.entities[change.changedObjectID.reference.entity]
+      for (name, value) in change.oldValues?.values ?? [:] {
+        guard let slot = compiled.storedSlot(named: name), let property = entity.property(inSlot: slot),
+          case .attribute(let value) = value
+        else { continue }
+        former[property.id] = FieldValue(value)
+      }
+    }
+    return .unstamped(id, entity: entity.id, values, replacing: former, rules: rules)
   }
 
   /// Returns the change of a link.

@@ -35,26 +35,71 @@ protocol PendingChanges: AnyObject {
 extension PendingChange {
   /// Returns the change with the values of a later change of the same object or link by the same save.
   func followed(by later: PendingChange) -> PendingChange {
-    PendingChange(
-      id, entity: entity, later.values.map { (values ?? [:]).merging($0) { _, later in later } }, presence: later.presence)
+    guard let values = later.values else { return PendingChange(id, entity: entity, nil) }
+    return PendingChange(
+      id, entity: entity, (self.values ?? [:]).merging(values) { _, later in later }, rules: rules.merging(later.rules) { _, later in later },
+      ownFields: isLink ? later.ownFields : Self.sum(ownFields, later.ownFields))
+  }
+
+  /// Adds what two changes by one save add to counters.
+  private static func sum(_ one: [Field], _ other: [Field]) -> [Field] {
+    if one.isEmpty || other.isEmpty { return one + other }
+    var amounts: [PropertyID: FieldValue] = [:]
+    for field in one + other {
+      let amount = Counter(field.value).sum
+      amounts[field.property] = amounts[field.property].map { $0 == .null ? amount : amount == .null ? $0 : Counter.sum($0, amount) } ?? amount
+    }
+    return amounts.sorted { $0.key < $1.key }.map { Field(adding: $1, to: $0, marker) }
   }
 
   /// The records that the values refer to.
   var destinations: [RecordID] { (values ?? [:]).values.compactMap(\.reference) }
 }
 
-/// Changes of links before the save that they belong to has a stamp.
+/// Changes of links and counters before the save that they belong to has a stamp.
 extension PendingChange {
   private static let marker = Stamp(.zero, DeviceID(0))
 
+  /// Creates the change of a link.
   static func unstamped(_ link: Link, isAdded: Bool) -> PendingChange {
     PendingChange(
       link.recordID, entity: link.relationship, link.values,
-      presence: [Field(.addition(by: marker.device), isAdded ? .integer(1) : .superseded, marker)])
+      ownFields: [Field(.addition(by: marker.device), isAdded ? .integer(1) : .superseded, marker)])
   }
 
-  /// Whether it is not known yet which addition the save has made or removed.
-  var isUnstamped: Bool { presence.first?.stamp == Self.marker }
+  /// Creates the change of an object whose entity has attributes with rules.
+  static func unstamped(
+    _ id: RecordID, entity: EntityID, _ values: [PropertyID: FieldValue], replacing former: [PropertyID: FieldValue],
+    rules: [PropertyID: MergeRule]
+  ) -> PendingChange {
+    PendingChange(id, entity: entity, values, replacing: former, rules: rules, first: marker)
+  }
+
+  /// Whether it is not known yet which addition of a link the save has made or removed, or when it has changed a counter.
+  var isUnstamped: Bool {
+    let isLink = isLink
+    return ownFields.contains { field in
+      isLink ? field.stamp == Self.marker : Counter(field.value).entries.contains { $0.isDot(of: Self.marker) }
+    }
+  }
+
+  /// Returns the change of an object with the stamp that its save has got first.
+  func stamped(_ stamp: Stamp) -> PendingChange {
+    PendingChange(
+      id, entity: entity, values, rules: rules,
+      ownFields: ownFields.map { Field(adding: Counter($0.value).sum, to: $0.property, stamp) })
+  }
+}
+
+extension Counter.Entry {
+  fileprivate func isDot(of stamp: Stamp) -> Bool { !isTotal && device == stamp.device && time == stamp.time }
+}
+
+extension Field {
+  /// Creates the field of a counter to which a save has added an amount, if it is not null.
+  fileprivate init(adding amount: FieldValue, to property: PropertyID, _ stamp: Stamp) {
+    self.init(property, amount == .null ? .null : Counter(adding: amount, stamp).fieldValue, stamp, .counter)
+  }
 }
 
 /// The encoding of a pending change: that of a record, whose own stamps have no meaning: the save of a change has its stamp. The additions of
@@ -67,13 +112,17 @@ enum PendingChangeCoding {
   static func decode(_ bytes: [UInt8]) throws -> PendingChange {
     let (id, record) = try RecordCoding.decode(bytes)
     if record.isDeleted { return PendingChange(id, entity: record.entity, nil) }
-    var (fields, presence) = (record.fields[...], [Field]())
-    if record.isLink {
-      presence = fields.filter { !$0.property.isLinkEnd }
-      fields = fields.filter(\.property.isLinkEnd)[...]
+    let isLink = record.isLink
+    var (values, rules, ownFields): ([PropertyID: FieldValue], [PropertyID: MergeRule], [Field]) = ([:], [:], [])
+    for field in record.fields {
+      if field.rule == .counter || isLink && !field.property.isLinkEnd {
+        ownFields.append(field)
+      } else {
+        values[field.property] = field.value
+        if field.rule != .latest { rules[field.property] = field.rule }
+      }
     }
-    let values = Dictionary(fields.lazy.map { ($0.property, $0.value) }) { first, _ in first }
-    return PendingChange(id, entity: record.entity, values, presence: presence)
+    return PendingChange(id, entity: record.entity, values, rules: rules, ownFields: ownFields)
   }
 
   /// Returns the change as a part of the record's state, with the stamp of its save.
@@ -82,6 +131,7 @@ enum PendingChangeCoding {
     guard case .live(let fields) = record.content else { return Record(entity: record.entity, .deleted(stamp)) }
     let isLink = record.isLink
     return Record(
-      entity: record.entity, .live(fields.map { isLink && !$0.property.isLinkEnd ? $0 : Field($0.property, $0.value, stamp) }))
+      entity: record.entity,
+      .live(fields.map { isLink && !$0.property.isLinkEnd ? $0 : Field($0.property, $0.value, stamp, $0.rule) }))
   }
 }

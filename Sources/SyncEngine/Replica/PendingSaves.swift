@@ -7,10 +7,12 @@ import SyncCore
 struct SaveStamps: Hashable {
   /// The stamp of its values.
   var save: Stamp
-  /// The stamp that the save got first, which identifies the links that it has added.
+  /// The stamp that identifies the links that the save has added. It keeps the device that it got first.
   var addition: Stamp
+  /// The time that the save got first, which identifies what it has added to counters, together with the device.
+  var first: HybridTime
 
-  init(_ save: Stamp, addition: Stamp) { (self.save, self.addition) = (save, addition) }
+  init(_ save: Stamp, addition: Stamp, first: HybridTime) { (self.save, self.addition, self.first) = (save, addition, first) }
 }
 
 /// The saves that the hub has not accepted yet, read from the store's history.
@@ -68,17 +70,17 @@ final class PendingSaves {
     prepare: (_ number: Int64, _ wall: Int64, _ insertions: RecordSet) throws -> SaveStamps
   ) throws -> Bool {
     let (limit, byteLimit) = (Self.limit, max(400 * Self.limit, 1 << 17))
-    var (insertions, hasLinks) = (RecordSet(), false)
+    var (insertions, hasLinks, isUnstamped) = (RecordSet(), false, false)
     let isWhole = try reader.read(after: scanned, former) { change in
       if change.isInsertion { insertions.insert(change.change.id) }
-      if change.change.isLink { hasLinks = true }
+      if change.change.isUnstamped { (hasLinks, isUnstamped) = (hasLinks || change.change.isLink, true) }
       if changes.countInMemory >= limit || changes.byteCountInMemory >= byteLimit { try moveToStore() }
       try changes.add(change.change, change.isFormer ? nil : change.object, start: start)
     } end: { number, wall in
-      defer { (insertions, hasLinks) = (RecordSet(), false) }
+      defer { (insertions, hasLinks, isUnstamped) = (RecordSet(), false, false) }
       if changes.end == start { return }
       let stamps = try prepare(number, wall, insertions)
-      if hasLinks { try stampLinks(of: number, stamps.addition) }
+      if isUnstamped { try stampChanges(of: number, stamps) }
       saves.append(Save(number: number, wall: wall, stamps: stamps, changes: start..<changes.end, hasLinks: hasLinks))
     }
     scanned = newest
@@ -113,14 +115,17 @@ final class PendingSaves {
     }
   }
 
-  /// Determines which additions of links the save that is being read has made or removed.
-  private func stampLinks(of number: Int64, _ addition: Stamp) throws {
+  /// Determines which additions of links the save that is being read has made or removed, and when it has changed counters.
+  private func stampChanges(of number: Int64, _ stamps: SaveStamps) throws {
     try forEachChange(in: start..<changes.end) { position, change in
-      guard change.isUnstamped, let link = Link(change.record(addition), replica.schema.syncModel) else { return }
+      guard change.isUnstamped else { return }
+      guard let link = Link(change.record(stamps.addition), replica.schema.syncModel) else {
+        return try changes.replace(position, by: change.stamped(Stamp(stamps.first, stamps.addition.device)))
+      }
       var new = PendingChange(change.id, entity: change.entity, change.values)
       // A link ends with its ends.
       if try ![link.source, link.destination].contains(where: { try currentChange(of: $0).map { $0.values == nil } ?? false }) {
-        new = try change.isAddition ? .addition(of: link, change.id, addition) : replica.removal(of: link, by: number)
+        new = try change.isAddition ? .addition(of: link, change.id, stamps.addition) : replica.removal(of: link, by: number)
       }
       try changes.replace(position, by: new)
     }
@@ -151,7 +156,7 @@ final class PendingSaves {
   func restamp(_ new: [Int64: Stamp], additions: (Stamp) -> Stamp) throws {
     for index in saves.indices {
       let (number, former) = (saves[index].number, saves[index].stamps)
-      let stamps = SaveStamps(new[number] ?? former.save, addition: additions(former.addition))
+      let stamps = SaveStamps(new[number] ?? former.save, addition: additions(former.addition), first: former.first)
       if stamps != former { try replica.setStamps(stamps, of: number) }
       saves[index].stamps = stamps
       guard saves[index].hasLinks else { continue }
@@ -176,7 +181,7 @@ final class PendingSaves {
     // Without the save that is being read, which has no stamp yet.
     for (position, bytes) in try changes.changes(of: id) where position < start {
       let save = saves[saves.partitioningIndex { $0.changes.upperBound > position }]
-      record = record.joined(with: try PendingChangeCoding.record(bytes, save.stamps.save))
+      record = record.applying(try PendingChangeCoding.record(bytes, save.stamps.save))
     }
     return record
   }

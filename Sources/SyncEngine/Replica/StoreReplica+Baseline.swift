@@ -114,9 +114,23 @@ extension StoreReplica {
       let properties = schema.entities[row.entityNumber].properties
       // An object that a pending save has inserted is sent with that save, whole.
       if let change = try pending().changes(of: id), change.fields.count == properties.count { continue }
-      if try self.row(of: id) == nil { try Baseline.add(try object(row, identities), of: id, in: self) }
+      if try self.row(of: id) == nil { try addBaseline(try object(row, identities), of: id) }
       if try self.row(of: id)?.object != row.reference { try setObject(row.reference, of: id) }
     }
+  }
+
+  /// Adds an object as it was before the pending saves.
+  func addBaseline(_ object: SyncedObject, of id: RecordID) throws {
+    let rules = schema.syncModel.merging(of: object.entity)
+    var object = object
+    if !rules.isEmpty, let change = try pending().changes(of: id) {
+      for field in change.fields where field.rule == .counter {
+        guard let value = object.values[field.property] else { continue }
+        // What the saves have added is not a part of the value from before.
+        object.values[field.property] = Counter.difference(from: Counter(field.value).sum, to: value) ?? .integer(0)
+      }
+    }
+    try Baseline.add(object, of: id, merging: rules, in: self)
   }
 
   /// Reads the next rows in the order of entities and keys.

@@ -57,7 +57,7 @@ extension StoreReplica {
       if property.kind == .reference {
         guard let destination = try field.value.reference.flatMap({ try row(of: $0)?.object }) else { continue }
         values[name] = .object(store.space.objectID(of: destination))
-      } else if let slot = field.value.slot(property.kind), slot != .null {
+      } else if let slot = field.value.resolved.slot(property.kind), slot != .null {
         values[name] = .attribute(slot)
       }
     }

@@ -37,8 +37,8 @@ extension StoreReplica {
 
   private func reconcile(_ row: RowImage, _ id: RecordID, _ stamp: Stamp) throws {
     let object = try object(row)
-    guard let known = try knownRecord(of: id) else {
-      try Baseline.add(object, of: id, in: self)
+    guard let known = try knownRecord(of: id)?.mapValues(\.value.resolved) else {
+      try addBaseline(object, of: id)
       return try setObject(row.reference, of: id)
     }
     if try self.row(of: id)?.object != row.reference { try setObject(row.reference, of: id) }
@@ -50,7 +50,11 @@ extension StoreReplica {
       if value == .null, let destination = known[property]?.value.reference, try self.object(of: destination) == nil { continue }
       changes[property] = value
     }
-    if !changes.isEmpty { try hold(Record(entity: object.entity, changes, stamp), of: id) }
+    if changes.isEmpty { return }
+    let former = Dictionary(known.fields.lazy.map { ($0.property, $0.value) }) { first, _ in first }
+    let change = PendingChange(
+      id, entity: object.entity, changes, replacing: former, rules: schema.syncModel.merging(of: object.entity), first: stamp)
+    try hold(change.record(stamp), of: id)
   }
 
   private func reconcile(_ link: Link, _ stamp: Stamp) throws {
@@ -97,12 +101,12 @@ extension StoreReplica {
 
   /// Returns the state of a record.
   private func knownRecord(of id: RecordID) throws -> Record? {
-    (try entry(of: id)?.state).joined(with: try pending().changes(of: id))
+    (try entry(of: id)?.state).applying(try pending().changes(of: id))
   }
 
   private func hold(_ record: Record, of id: RecordID) throws {
     var entry = try entry(of: id) ?? RecordEntry()
-    entry.held = entry.held.joined(with: record)
+    entry.held = entry.held.applying(record)
     try setEntry(entry, of: id)
   }
 }

@@ -213,7 +213,7 @@ package final class StoreReplica: SyncStore {
         if let known = stamps[number] { return known }
         try renewRecords(insertions, in: (number, made), pending)
         let stamp = Stamp(clock.stamp(at: min(made, now)), state.zone.device)
-        let new = SaveStamps(stamp, addition: Stamp(stamp.time, try additionDevice()))
+        let new = SaveStamps(stamp, addition: Stamp(stamp.time, try additionDevice()), first: stamp.time)
         try setStamps(new, of: number)
         return new
       }

@@ -23,11 +23,12 @@ package final class SyncTables: SideTableOwner {
         "cipherdata_sync_reference",
         "(destination BLOB NOT NULL, property INTEGER NOT NULL, source BLOB NOT NULL, PRIMARY KEY (destination, property, source)) "
           + "WITHOUT ROWID"),
-      // The stamps of pending saves, by the numbers of their transactions, and those of the links that they have added.
+      // The stamps of pending saves, by the numbers of their transactions, and those of what they have added to relationships
+      // and counters.
       .init(
         "cipherdata_sync_stamp",
         "(number INTEGER PRIMARY KEY NOT NULL, time INTEGER NOT NULL, device INTEGER NOT NULL, addition_time INTEGER NOT NULL, "
-          + "addition_device INTEGER NOT NULL)"),
+          + "addition_device INTEGER NOT NULL, first_time INTEGER NOT NULL)"),
       // The links that pending saves have removed, with the additions that were known then.
       .init(
         "cipherdata_sync_removal",
@@ -105,8 +106,8 @@ enum SyncStatement {
   static let removeReference = "DELETE FROM cipherdata_sync_reference WHERE destination = ? AND property = ? AND source = ?"
 
   static let stamps =
-    "SELECT number, time, device, addition_time, addition_device FROM cipherdata_sync_stamp WHERE number > ? ORDER BY number"
-  static let setStamp = "INSERT OR REPLACE INTO cipherdata_sync_stamp VALUES (?, ?, ?, ?, ?)"
+    "SELECT number, time, device, addition_time, addition_device, first_time FROM cipherdata_sync_stamp WHERE number > ? ORDER BY number"
+  static let setStamp = "INSERT OR REPLACE INTO cipherdata_sync_stamp VALUES (?, ?, ?, ?, ?, ?)"
   static let removeStamps = "DELETE FROM cipherdata_sync_stamp WHERE number <= ?"
 
   static let removal = "SELECT change FROM cipherdata_sync_removal WHERE number = ? AND id = ?"

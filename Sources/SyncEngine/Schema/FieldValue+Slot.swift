@@ -14,6 +14,9 @@ extension FieldValue {
     }
   }
 
+  /// The value that an object has for it: of a counter the sum.
+  package var resolved: FieldValue { if case .counter(let counter) = self { counter.sum } else { self } }
+
   /// Returns the value as that of an attribute in a slot of a kind. Nil if it has another kind, or is a reference.
   package func slot(_ kind: SlotKind) -> Slot? {
     switch (self, kind) {
