@@ -206,6 +206,28 @@ final class MergeRuleTests: XCTestCase {
     }
   }
 
+  func testValuesFromBeforeSynchronizationAreMergedAlsoIfTheRecordArrivesFirst() throws {
+    for (rule, expected): (MergeRule, Int64) in [(.max, 5), (.min, 3), (.counter, 5), (.union, 7)] {
+      let scenario = Scenario()
+      let (a, b) = (scenario.devices[0], scenario.devices[1])
+      for device in [a, b] { try device.adoptModel(Self.model(rule)) }
+      let folder = try a.insertFolder("Home")
+      try synchronize(scenario)
+      let note = a.newID()
+      // Copies of one store, of which one was changed before it was synchronized.
+      for (device, number, text) in [(a, 3, "new"), (b, 5, "old")] as [(Scenario.Device, Int64, String)] {
+        let values = [Scenario.owner: .reference(folder), Scenario.text: .text(text), Self.attribute: FieldValue.integer(number)]
+        device.addExisting(note, SyncedObject(entity: Scenario.note, values))
+      }
+      try a.takeInExisting()
+      try a.synchronize()
+      try b.synchronize()
+      try synchronize(scenario)
+      XCTAssertEqual(value(note, a), .integer(expected), "\(rule)")
+      XCTAssertEqual(b.objects[note]?.values[Scenario.text], .text("new"))
+    }
+  }
+
   // MARK: Versions of the model
 
   func testAnEditOfADeviceWithAnEarlierModelIsMergedByTheRule() throws {

@@ -134,12 +134,19 @@ extension SyncClient {
 
   /// Returns the entry of a record that has arrived for the first time.
   ///
-  /// If the same link was here before synchronization began, that is an addition too, which a later removal must know.
+  /// If the same link was here before synchronization began, that is an addition too, which a later removal must know. If the same object was
+  /// here, its attributes with rules are merged. The others are older than those of the zone.
   private func newEntry(of id: RecordID, _ record: Record, in store: some SyncStore) throws -> RecordEntry {
-    guard let link = Link(record, model), try store.contains(link, id),
-      try store.pendingChanges(of: id, after: store.zone().settledThrough) == nil
-    else { return RecordEntry() }
-    return try Baseline.add(SyncedObject(link), of: id, in: store)
+    guard record.isLink || record.hasMergeRules, try store.pendingChanges(of: id, after: store.zone().settledThrough) == nil else {
+      return RecordEntry()
+    }
+    if let link = Link(record, model) {
+      return try store.contains(link, id) ? Baseline.add(SyncedObject(link), of: id, in: store) : RecordEntry()
+    }
+    guard var object = try store.object(of: id) else { return RecordEntry() }
+    let rules = model.merging(of: object.entity)
+    object.values = object.values.filter { rules[$0.key] != nil }
+    return object.values.isEmpty ? RecordEntry() : try Baseline.add(object, of: id, merging: rules, in: store)
   }
 
   /// Prepares to join the device's records with those of a hub that was restored from a backup.
