@@ -133,9 +133,10 @@ extension SimulationChecks {
           var history = result[change.id]?[property] ?? History()
           if let value = values[property] {
             if rule == .counter {
-              // One value is what was there before; several ones are not added up.
+              // The value of an insertion is what was there before. Others are not added up.
               history.absolutes[save.stamps[0]] = value
-              if history.absolutes.count > 1 || history.baseline != nil { history.isUncertain = true }
+              let isInsertion = values[model.entity(change.entity).serial] != nil
+              if !isInsertion || history.absolutes.count > 1 || history.baseline != nil { history.isUncertain = true }
             } else if change.rules[property] != rule {
               history.isUncertain = true
             }
