@@ -1,7 +1,8 @@
 /// The state of an object in a zone: its values, or its tombstone.
 ///
 /// States can be joined in any order and any number of times with the same result: of each property the value with the later stamp remains,
-/// unless the field has another rule (``MergeRule``), and a deletion wins over values. A part of a record, such as the values that one save has written, is a record too.
+/// unless the field has another rule (``MergeRule``), and a deletion wins over values. A part of a record, such as the values that one save
+/// has written, is a record too.
 package struct Record: Hashable, Sendable {
   package enum Content: Hashable, Sendable {
     /// The values in ascending order of their properties.

@@ -6,8 +6,8 @@ package struct PendingChange: Hashable, Sendable {
   package let values: [PropertyID: FieldValue]?
   /// The rules of attributes that are not merged by ``MergeRule/latest``. There can be others too.
   package let rules: [PropertyID: MergeRule]
-  /// Fields that contain a time of their own, which does not change when the save is stamped again under another identity. In ascending order of the
-  /// properties.
+  /// Fields that contain a time of their own, which does not change when the save is stamped again under another identity. They are in
+  /// ascending order of the properties.
   ///
   /// - Of a link: the addition, with the stamp that the save got first, or the additions that were removed.
   /// - What the save has added to counters. Only the dots have times of their own. The fields get the stamp of the save.

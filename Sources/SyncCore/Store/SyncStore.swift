@@ -39,8 +39,9 @@ package protocol SyncStore: AnyObject {
   /// Gives new records to objects that pending saves have inserted, because the zone has other objects under the same IDs.
   ///
   /// From then on, the pending saves change and refer to the new records, and the former ones have no objects. Links of these objects are
-  /// others too, with the records that follow from the new ends (``PendingChange/renewed(_:_:linkID:)``). An object that is inserted later gets the ID of none of the records with an entry. A new record follows from the former one and the save that inserted the object,
-  /// so that another state of the store gives the same one to the same object.
+  /// others too, with the records that follow from the new ends (``PendingChange/renewed(_:_:linkID:)``). An object that is inserted later
+  /// gets the ID of none of the records with an entry. A new record follows from the former one and the save that inserted the object, so
+  /// that another state of the store gives the same one to the same object.
   /// - Returns: The new records, by the former ones.
   func renewRecords(_ ids: [RecordID]) throws -> [RecordID: RecordID]
 

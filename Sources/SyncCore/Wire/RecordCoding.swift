@@ -6,8 +6,8 @@
 /// deleted: stamp
 /// ```
 ///
-/// A value is a byte for its kind and its rule (``MergeRule``) and the value. A counter is the number of its entries, and for each: device, time,
-/// whether it is a total and whether the amount is a real number, the amount. Most records have few stamps, because what one save writes shares one.
+/// A value is a byte for its kind and its rule (``MergeRule``), and the value. A counter is the number of its entries, and for each: device,
+/// time, whether it is a total and whether the amount is a real number, the amount. Most records have few stamps, because what one save writes shares one.
 package enum RecordCoding {
   private static let version: UInt64 = 1
 
