@@ -100,6 +100,11 @@ final class ModelCodeGenerationTests: XCTestCase {
       source.contains("$0.derivationExpression = \"books.@count\"\n        $0.derivationFilter = \"state == \\\"lent\\\"\""), source)
   }
 
+  func testTheMergeRuleOfAnAttributeIsInTheSource() throws {
+    let source = try source(ManagedObjectModel { Entity("Post") { Attribute("votes", .integer64).syncMergeRule(.counter) } })
+    XCTAssertTrue(source.contains("$0.userInfo = [\"syncMergeRule\": \"counter\"]"), source)
+  }
+
   func testSnapshotsWithNameClashesAreRenamed() throws {
     func source(_ userInfo: String? = nil, _ attribute: Attribute = Attribute("title", .string), other: String = "Shelf") throws -> String {
       let book = Entity("Book", class: "Book") { attribute }.codeGeneration(.classDefinition)

@@ -189,6 +189,12 @@ final class EntityClassTests: XCTestCase {
     XCTAssertEqual(attributes.map(\.derivationFilter), ["cost < 10", nil])
   }
 
+  func testAttributeOfAClassCanHaveAMergeRule() {
+    var declaration = EntityDeclaration("Job", class: "Job", superclass: nil)
+    declaration.attribute("votes", Int64.self, isOptional: false, .syncMergeRule(.counter))
+    XCTAssertEqual(declaration.entityDescription.attributes.map(\.syncMergeRule), [.counter])
+  }
+
   func testObjectsOfTheClassesAreObserved() async throws {
     let container = try PersistentContainer(
       name: "Test", managedObjectModel: ManagedObjectModel(Job.self), classes: ManagedObjectClasses(Job.self),

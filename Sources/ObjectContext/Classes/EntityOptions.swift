@@ -50,6 +50,8 @@ public struct AttributeOption: Sendable {
   public static func derived(_ expression: String, where filter: String? = nil) -> AttributeOption {
     AttributeOption { $0.derived(expression, where: filter) }
   }
+  /// Sets how concurrent changes of the value on several devices are merged by synchronization.
+  public static func syncMergeRule(_ rule: SyncMergeRule) -> AttributeOption { AttributeOption { $0.syncMergeRule(rule) } }
   /// Limits a number or date to a range: `0...9`, `0...` or `...9`.
   public static func range<Value: AttributeValue & Comparable>(_ range: some ValidationBounds<Value> & Sendable) -> AttributeOption {
     AttributeOption { $0.range(range) }

@@ -89,6 +89,8 @@ public struct Attribute: EntityComponent {
       $0.derivationFilter = filter
     }
   }
+  /// Sets how concurrent changes of the value on several devices are merged by synchronization.
+  public func syncMergeRule(_ rule: SyncMergeRule) -> Attribute { changed { $0.syncMergeRule = rule } }
   /// Copies the value into the history when the object is deleted.
   public func preservedOnDeletion() -> Attribute { changed { $0.preservesValueInHistoryOnDeletion = true } }
   /// Marks the attribute for an indexer of the application for system search.

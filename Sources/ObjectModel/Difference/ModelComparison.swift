@@ -276,6 +276,9 @@ extension ModelComparison {
     if older.allowsCloudEncryption != newer.allowsCloudEncryption {
       record(newer.allowsCloudEncryption ? "sealed when it is mirrored" : "no longer sealed when it is mirrored")
     }
+    if older.syncMergeRule != newer.syncMergeRule {
+      record("synchronization merges by the rule \(newer.syncMergeRule.rawValue) instead of \(older.syncMergeRule.rawValue)")
+    }
     let transformers = [older, newer].map { $0.valueTransformerName.flatMap { $0.isEmpty ? nil : $0 } ?? "the default one" }
     if transformers[0] != transformers[1] {
       record(

@@ -79,6 +79,7 @@ public enum ModelDescriptionPrinter {
     if let expression = attribute.derivationExpression {
       parts.append("derived from \(expression)" + (attribute.derivationFilter.map { " where \($0)" } ?? ""))
     }
+    if attribute.syncMergeRule != .latest { parts.append("merged by \(attribute.syncMergeRule.rawValue)") }
     if attribute.allowsExternalBinaryDataStorage { parts.append("external storage") }
     return parts.joined(separator: ", ")
   }

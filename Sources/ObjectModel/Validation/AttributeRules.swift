@@ -11,6 +11,7 @@ enum AttributeRules {
     }
     if let expression = attribute.derivationExpression, expression.isEmpty { problems.append("the derivation expression is empty") }
     if let filter = attribute.derivationFilter, let reason = filterProblem(filter, attribute) { problems.append(reason) }
+    if let reason = mergeRuleProblem(of: attribute) { problems.append(reason) }
     problems += boundProblems(of: attribute)
     problems += defaultProblems(of: attribute)
     return problems
@@ -54,6 +55,26 @@ enum AttributeRules {
     guard let expression = DerivationExpression(text), !expression.operation.isAggregate else { return nil }
     return
       "the derivation filter '\(filter)' is of '\(text)', which takes one value only; filter an aggregate over a to-many relationship, such as 'items.@count'"
+  }
+
+  /// Returns the error of the rule by which synchronization merges the attribute. An unknown rule is an error, because merging by another
+  /// one loses values.
+  private static func mergeRuleProblem(of attribute: AttributeDescription) -> String? {
+    guard let text = attribute.userInfo[SyncMergeRule.userInfoKey] else { return nil }
+    guard let rule = SyncMergeRule(rawValue: text) else {
+      let names = SyncMergeRule.allCases.map(\.rawValue)
+      let advice = SimilarName.of(text, among: names).map { "did you mean '\($0)'?" } ?? "the rules are \(names.joined(separator: ", "))"
+      return "'\(SyncMergeRule.userInfoKey)' in the user info is '\(text)', which is not a merge rule; \(advice)"
+    }
+    if rule == .latest { return nil }
+    if attribute.derivationExpression != nil {
+      return "the merge rule '\(text)' has no effect on a derived attribute, which each device computes; remove it"
+    }
+    if attribute.isTransient { return "the merge rule '\(text)' has no effect on a transient attribute, which is not sent; remove it" }
+    if rule.supports(attribute.type) { return nil }
+    if attribute.type == .composite { return "a composite takes no merge rule; declare '\(text)' for its parts" }
+    let types = AttributeType.allCases.filter { rule.supports($0) }.map { "'\($0.rawValue)'" }.joined(separator: ", ")
+    return "the type '\(attribute.type.rawValue)' does not support the merge rule '\(text)', which is for \(types); remove it"
   }
 
   private static func boundProblems(of attribute: AttributeDescription) -> [String] {

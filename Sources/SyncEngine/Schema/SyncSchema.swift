@@ -13,6 +13,8 @@ package struct SyncSchema: Sendable {
     package let kind: SlotKind
     /// The slot of the destination that refers back, for a one-to-one relationship.
     package let inverseSlot: Int?
+    /// How concurrent changes of an attribute are merged; `latest` for a relationship.
+    package let mergeRule: SyncMergeRule
   }
 
   package struct Entity: Sendable {
@@ -53,7 +55,8 @@ package struct SyncSchema: Sendable {
         guard let identifier = identifiers.slot(slot.index, ofEntity: entity.number), slot.isSynchronized(in: model) else { return nil }
         return Property(
           slot: slot.index, id: PropertyID(identifier.number), kind: slot.kind,
-          inverseSlot: slot.relationship.flatMap { model.inverse(of: $0) }.flatMap { $0.isToMany ? nil : $0.index })
+          inverseSlot: slot.relationship.flatMap { model.inverse(of: $0) }.flatMap { $0.isToMany ? nil : $0.index },
+          mergeRule: slot.attribute?.syncMergeRule ?? .latest)
       }
       return Entity(
         id: EntityID(identifiers.entities[entity.number].number), properties: properties,
