@@ -161,8 +161,19 @@ public final class PersistentCloudContainer: PersistentContainer, @unchecked Sen
 
   /// Checks whether the model can be synchronized, without changing anything.
   ///
-  /// - Throws: ``SyncError`` with `unsupportedModel` and the list of what is in the way.
-  public func initializeSchema() throws { try SyncSchema(persistentStoreCoordinator.compiledModel).check() }
+  /// With `printSchema`, prints the output of `cipherdata model lint --sync` for the model: of each property how concurrent changes are merged,
+  /// then what stands in the way, and what may surprise, such as a count that is not declared as a counter.
+  ///
+  /// ```swift
+  /// try container.initializeSchema(options: [.dryRun, .printSchema])
+  /// ```
+  ///
+  /// - Throws: ``SyncError`` with `unsupportedModel` and the list of what is in the way, after printing.
+  public func initializeSchema(options: CloudSchemaOptions = []) throws {
+    let schema = SyncSchema(persistentStoreCoordinator.compiledModel)
+    if options.contains(.printSchema) { print(SyncSchemaReport(schema).lines.joined(separator: "\n")) }
+    try schema.check()
+  }
 
   /// Pulls everything and sends what was saved before the call now, instead of as soon as possible.
   ///

@@ -139,6 +139,45 @@ final class CloudContainerTests: CloudTestCase {
     try other.close()
   }
 
+  func testTheSchemaIsPrintedAndNothingIsChanged() async throws {
+    let one = try await container("one")
+    let text = try standardOutput { try one.initializeSchema(options: [.dryRun, .printSchema]) }
+    XCTAssertTrue(text.contains("entity Note\n  text    String      the later change\n"), text)
+    XCTAssertTrue(text.contains("The model can be synchronized.\n"), text)
+    XCTAssertEqual(try standardOutput { try one.initializeSchema(options: .dryRun) }, "")
+    let isSynchronized = try await one.isSynchronized
+    XCTAssertFalse(isSynchronized)
+    XCTAssertFalse(FileManager.default.fileExists(atPath: try file("hub.store").path))
+    try one.close()
+
+    let ordered = ManagedObjectModel { Entity("List") { Relationship("items", toMany: "List").ordered() } }
+    let other = try await container("other", model: ordered)
+    let refused = try standardOutput {
+      XCTAssertThrowsError(try other.initializeSchema(options: .printSchema)) {
+        XCTAssertEqual(($0 as? SyncError)?.code, .unsupportedModel)
+      }
+    }
+    XCTAssertTrue(refused.contains("error: List.items: an ordered relationship\n"), refused)
+    try other.close()
+  }
+
+  /// Returns what a closure prints.
+  private func standardOutput(_ body: () throws -> Void) throws -> String {
+    let output = try file(UUID().uuidString)
+    fflush(nil)
+    let saved = dup(STDOUT_FILENO)
+    let descriptor = open(output.path, O_CREAT | O_WRONLY, 0o600)
+    dup2(descriptor, STDOUT_FILENO)
+    defer {
+      dup2(saved, STDOUT_FILENO)
+      close(saved)
+      close(descriptor)
+    }
+    try body()
+    fflush(nil)
+    return try String(contentsOf: output, encoding: .utf8)
+  }
+
   func testAModelThatCannotBeSynchronizedIsRefusedByName() async throws {
     let model = ManagedObjectModel {
       Entity("Post") {

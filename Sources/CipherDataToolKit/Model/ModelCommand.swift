@@ -99,11 +99,28 @@ extension ModelCommand {
       discussion: """
         Errors make a model invalid. Warnings become errors with “strict”: in create, import, migrate, generate, the build plugin and \
         the library. Notes are advice and never become errors. The exit status is 65 if the model has errors or, with --strict, warnings.
+
+        With --sync, the command prints how synchronization merges concurrent changes of each property, what cannot be synchronized yet \
+        (errors), and what may surprise (warnings), such as a count that is not declared as a counter.
+
+          cipherdata model lint Library.xcdatamodeld --sync
         """)
     @Argument(help: "An .xcdatamodeld or .xcdatamodel.") var model: String
     @Flag(help: "Treat every warning as an error, as --strict of the other commands does.") var strict = false
+    @Flag(help: "Print how synchronization merges each property, and check whether the model can be synchronized.") var sync = false
+    @Option(help: "The output format of --sync.") var format = Form.text
+
+    /// The output formats.
+    enum Form: String, ExpressibleByArgument, CaseIterable, Sendable {
+      case text, json
+    }
+
+    func validate() throws {
+      if format != .text, !sync { throw ValidationError("--format is for the output of --sync.") }
+    }
 
     func run() async throws {
+      if sync { return try printMerging() }
       let url = URL.path(model)
       let findings = try ModelFindings(of: try ManagedObjectModel(contentsOf: url), at: url)
       let (errors, warnings, notes) = (findings.mistakes + findings.predicates, findings.warnings, try findings.notes())
@@ -118,6 +135,14 @@ extension ModelCommand {
         throw ToolError(
           .badData, "The model has \(counts.map { CountText.text($0.0, $0.1) }.joined(separator: " and ")).")
       }
+    }
+
+    private func printMerging() throws {
+      let report = try ModelSyncReport(of: try ModelCommand.model(model, strict: strict), path: model)
+      let sink = OutputSink()
+      try report.write(format, to: sink)
+      try sink.flush()
+      try report.check(strict: strict)
     }
   }
 

@@ -4,6 +4,19 @@ import ObjectModel
 package struct SyncObstacle: Sendable, Hashable, CustomStringConvertible {
   package enum Reason: String, Sendable, Hashable, CaseIterable {
     case ordered, unique, deny, noAction, symmetric, external, colliding
+
+    /// What the part of the model is.
+    package var explanation: String {
+      switch self {
+      case .ordered: "an ordered relationship"
+      case .unique: "a uniqueness constraint"
+      case .deny: "a relationship with the delete rule Deny"
+      case .noAction: "a relationship with the delete rule No Action"
+      case .symmetric: "a one-to-one relationship that is its own inverse"
+      case .external: "an attribute whose large values can be stored in files"
+      case .colliding: "a name whose digest equals that of another property"
+      }
+    }
   }
 
   package let entity: String
@@ -11,19 +24,7 @@ package struct SyncObstacle: Sendable, Hashable, CustomStringConvertible {
   package let property: String
   package let reason: Reason
 
-  package var description: String { "\(entity).\(property): \(explanation)" }
-
-  private var explanation: String {
-    switch reason {
-    case .ordered: "an ordered relationship"
-    case .unique: "a uniqueness constraint"
-    case .deny: "a relationship with the delete rule Deny"
-    case .noAction: "a relationship with the delete rule No Action"
-    case .symmetric: "a one-to-one relationship that is its own inverse"
-    case .external: "an attribute whose large values can be stored in files"
-    case .colliding: "a name whose digest equals that of another property"
-    }
-  }
+  package var description: String { "\(entity).\(property): \(reason.explanation)" }
 }
 
 extension SyncSchema {

@@ -1,0 +1,59 @@
+package import ObjectModel
+
+/// How concurrent changes of a property are merged.
+package enum SyncMerge: Sendable, Hashable {
+  /// An attribute is merged by its rule.
+  case value(SyncMergeRule)
+  /// A to-one relationship has the destination of the latest change.
+  case toOne(isRequired: Bool)
+  /// The same for a one-to-one relationship. Of several objects that refer to a destination, one keeps it.
+  case oneToOne(isRequired: Bool)
+  /// Members of a to-many relationship are added and removed one by one.
+  case members
+  /// The relationship follows from its inverse, `Entity.relationship`.
+  case inverse(String)
+  /// The value is computed on each device.
+  case derived
+  /// The value is not stored.
+  case transient
+  /// The objects are fetched on each device.
+  case fetched
+  /// The property stands in the way of synchronizing the model.
+  case unsupported(SyncObstacle.Reason)
+
+  /// The name of the case or rule in JSON.
+  package var name: String {
+    switch self {
+    case .value(let rule): rule.rawValue
+    case .toOne, .oneToOne: SyncMergeRule.latest.rawValue
+    case .members: "members"
+    case .inverse: "inverse"
+    case .derived: "derived"
+    case .transient: "transient"
+    case .fetched: "fetched"
+    case .unsupported: "unsupported"
+    }
+  }
+
+  /// What remains of concurrent changes, as part of a table.
+  package var explanation: String {
+    switch self {
+    case .value(.latest): "the later change"
+    case .value(.firstWriter): "the first value other than nil"
+    case .value(.max): "the greatest value"
+    case .value(.min): "the least value"
+    case .value(.union): "the bits of all values"
+    case .value(.counter): "the sum of the changes"
+    case .toOne(let isRequired): "the later change" + Self.requirement(isRequired)
+    case .oneToOne(let isRequired): "the later change; one object refers to a destination" + Self.requirement(isRequired)
+    case .members: "members are added and removed one by one; an addition wins"
+    case .inverse(let name): "follows from \(name)"
+    case .derived: "computed on each device, not sent"
+    case .transient: "not sent"
+    case .fetched: "fetched on each device, not sent"
+    case .unsupported(let reason): "not synchronized yet: \(reason.explanation)"
+    }
+  }
+
+  private static func requirement(_ isRequired: Bool) -> String { isRequired ? "; deleted with the destination" : "" }
+}

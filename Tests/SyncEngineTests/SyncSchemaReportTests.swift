@@ -1,0 +1,200 @@
+import Foundation
+import ObjectModel
+import SyncCore
+import XCTest
+
+@testable import SyncEngine
+
+/// What is said of a model's synchronization: how each property is merged, what stands in the way, and what may surprise.
+final class SyncSchemaReportTests: XCTestCase {
+  private func schema(@ModelBuilder _ model: () -> [any ModelComponent]) throws -> SyncSchema {
+    let parts = model()
+    return SyncSchema(try CompiledModel(ManagedObjectModel { parts }))
+  }
+
+  private func merges(_ report: SyncSchemaReport, of entity: String) throws -> [String: SyncMerge] {
+    let found = try XCTUnwrap(report.entities.first { $0.name == entity })
+    return Dictionary(uniqueKeysWithValues: found.properties.map { ($0.name, $0.merge) })
+  }
+
+  private func warnings(@EntityBuilder _ entity: () -> [any EntityComponent]) throws -> [String: SyncWarning.Reason] {
+    let parts = entity()
+    let report = SyncSchemaReport(try schema { Entity("E") { parts } })
+    return Dictionary(uniqueKeysWithValues: report.warnings.map { ($0.property, $0.reason) })
+  }
+
+  func testRulesOfAttributesAreThoseOfTheModel() throws {
+    let schema = try schema {
+      Entity("Post") {
+        Attribute("title", .string)
+        Attribute("votes", .integer64).syncMergeRule(.counter)
+        Attribute("place", composite: "Place")
+        Relationship("next", to: "Post")
+      }
+      Entity("Draft", parent: "Post")
+      Composite("Place") { Attribute("flags", .integer16).syncMergeRule(.union) }
+    }
+    for number in schema.entities.indices {
+      let properties = schema.entities[number].properties
+      XCTAssertEqual(properties.map(\.mergeRule), [.latest, .counter, .union, .latest])
+    }
+    XCTAssertEqual(
+      try merges(SyncSchemaReport(schema), of: "Post"),
+      [
+        "title": .value(.latest), "votes": .value(.counter), "place.flags": .value(.union), "next": .toOne(isRequired: false),
+      ])
+    XCTAssertEqual(try merges(SyncSchemaReport(schema), of: "Draft"), [:], "inherited properties are listed once")
+  }
+
+  func testEachKindOfPropertyIsListedAsItIsMerged() throws {
+    let report = SyncSchemaReport(SyncSchema(MirrorModel.withLinks))
+    XCTAssertEqual(
+      try merges(report, of: "Folder"),
+      [
+        "size": .value(.latest), "made": .value(.latest), "noteCount": .derived, "parent": .toOne(isRequired: false),
+        "children": .inverse("Folder.parent"), "notes": .inverse("Note.folder"), "cover": .inverse("Cover.folder"),
+        "friends": .members, "pinned": .members,
+      ])
+    XCTAssertEqual(try merges(report, of: "Item")["tags"], .members)
+    XCTAssertEqual(try merges(report, of: "Tag")["items"], .members)
+    XCTAssertEqual(try merges(report, of: "Cover")["folder"], .oneToOne(isRequired: false))
+    XCTAssertEqual(try merges(report, of: "Note")["folder"], .toOne(isRequired: true))
+    XCTAssertEqual(report.obstacles, [])
+    let local = SyncSchemaReport(
+      try schema {
+        Entity("E") {
+          Attribute("a", .string).transient()
+          Relationship("r", toMany: "E").transient()
+          FetchedProperty("f", entity: "E", where: "TRUEPREDICATE")
+        }
+      })
+    XCTAssertEqual(try merges(local, of: "E"), ["a": .transient, "r": .transient, "f": .fetched])
+  }
+
+  func testARelationshipWithATransientInverseIsSynchronized() throws {
+    let schema = try schema {
+      Entity("A") { Relationship("b", to: "B", inverse: "a").transient() }
+      Entity("B") { Relationship("a", to: "A", inverse: "b") }
+    }
+    XCTAssertEqual(try merges(SyncSchemaReport(schema), of: "A"), ["b": .transient])
+    XCTAssertEqual(try merges(SyncSchemaReport(schema), of: "B"), ["a": .toOne(isRequired: false)])
+    XCTAssertEqual(schema.entities.map(\.properties.count), [0, 1])
+  }
+
+  func testObstaclesAreShownWithTheirProperties() throws {
+    let report = SyncSchemaReport(
+      try schema {
+        Entity("Post") {
+          Attribute("title", .string)
+          Attribute("scan", .binary).externalStorage()
+          Relationship("tags", toMany: "Tag", inverse: "posts").onDelete(.deny)
+          Unique("title")
+        }
+        Entity("Tag") { Relationship("posts", toMany: "Post", inverse: "tags").ordered() }
+      })
+    XCTAssertEqual(
+      report.obstacles.map(\.description),
+      [
+        "Post.tags: a relationship with the delete rule Deny", "Post.scan: an attribute whose large values can be stored in files",
+        "Post.title: a uniqueness constraint", "Tag.posts: an ordered relationship",
+      ])
+    XCTAssertEqual(
+      try merges(report, of: "Post"), ["title": .value(.latest), "scan": .unsupported(.external), "tags": .unsupported(.deny)])
+    XCTAssertEqual(try merges(report, of: "Tag"), ["posts": .unsupported(.ordered)])
+    XCTAssertTrue(report.lines.contains("error: Tag.posts: an ordered relationship"), "\(report.lines)")
+    XCTAssertFalse(report.lines.contains("The model can be synchronized."))
+  }
+
+  /// Core Data's mirroring refuses these: required properties without default values, and relationships without an inverse.
+  func testRequiredPropertiesAndRelationshipsWithoutAnInverseAreAccepted() throws {
+    let schema = try schema {
+      Entity("Note") {
+        Attribute("text", .string).required()
+        Relationship("folder", to: "Folder").required()
+        Relationship("links", toMany: "Note")
+      }
+      Entity("Folder")
+    }
+    XCTAssertEqual(schema.obstacles, [])
+    XCTAssertNoThrow(try schema.check())
+  }
+
+  func testACountWithoutARuleIsAWarning() throws {
+    XCTAssertEqual(
+      try warnings {
+        for name in ["votes", "viewCount", "URLCount", "stock_on_hand", "total", "balance2"] { Attribute(name, .integer32) }
+        Attribute("score", .double)
+        Attribute("balance", .decimal)
+      },
+      [
+        "votes": .lostIncrements, "viewCount": .lostIncrements, "URLCount": .lostIncrements, "stock_on_hand": .lostIncrements,
+        "total": .lostIncrements, "balance2": .lostIncrements, "score": .lostIncrements, "balance": .lostIncrements,
+      ])
+    XCTAssertEqual(
+      try warnings {
+        Attribute("votes", .integer32).syncMergeRule(.counter)
+        Attribute("bestScore", .integer32).syncMergeRule(.max)
+        Attribute("noteCount", .integer32).derived("notes.@count")
+        Attribute("likes", .integer32).transient()
+        for name in ["maximumCount", "country", "discount", "accountNumber", "summary"] { Attribute(name, .integer32) }
+        Attribute("stock", .integer16).userInfo("swiftType", "StockState")
+        Attribute("total", .string)
+        Relationship("notes", toMany: "E")
+      }, [:])
+    let decimal = SyncSchemaReport(try schema { Entity("Account") { Attribute("balance", .decimal) } })
+    XCTAssertEqual(
+      decimal.warnings.map(\.description),
+      [
+        "Account.balance: concurrent increments are lost, because the later change wins; store each change as an object, and derive the sum, "
+          + "because a Decimal cannot be a counter"
+      ])
+  }
+
+  func testACollectionInOneValueIsAWarning() throws {
+    XCTAssertEqual(
+      try warnings {
+        Attribute("words", transforming: [String].self)
+        Attribute("byName", transforming: [String: Int].self)
+        Attribute("unique", transforming: Set<String>.self)
+        Attribute("labels", .transformable)
+        Attribute("tagList", .binary)
+      },
+      [
+        "words": .lostElements, "byName": .lostElements, "unique": .lostElements, "labels": .lostElements, "tagList": .lostElements,
+      ])
+    XCTAssertEqual(
+      try warnings {
+        Attribute("color", transforming: URL.self)
+        Attribute("address", .transformable)
+        Attribute("first", transforming: [String].self).syncMergeRule(.firstWriter)
+        Attribute("pages", .binary)
+      }, [:])
+  }
+
+  func testACounterWithBoundsIsAWarning() throws {
+    XCTAssertEqual(
+      try warnings {
+        Attribute("seats", .integer32).range(0...).syncMergeRule(.counter)
+        Attribute("open", .integer32).syncMergeRule(.counter)
+      }, ["seats": .exceededBounds])
+  }
+
+  func testADestinationThatTakesObjectsWithItIsAWarning() throws {
+    let report = SyncSchemaReport(
+      try schema {
+        Entity("Folder") {
+          Relationship("notes", toMany: "Note", inverse: "folder").onDelete(.cascade)
+          Relationship("pages", toMany: "Page", inverse: "folder")
+        }
+        Entity("Note") { Relationship("folder", to: "Folder", inverse: "notes").required() }
+        Entity("Page") { Relationship("folder", to: "Folder", inverse: "pages").required() }
+        Entity("Mark") { Relationship("folder", to: "Folder").required() }
+      })
+    XCTAssertEqual(
+      report.warnings.map { "\($0.entity).\($0.property) \($0.reason)" }.sorted(),
+      ["Mark.folder deletedWithDestination", "Page.folder deletedWithDestination"])
+    XCTAssertTrue(
+      report.warnings.map(\.explanation).contains { $0.hasSuffix("declare the delete rule Cascade for Folder.pages") },
+      "\(report.warnings)")
+  }
+}
