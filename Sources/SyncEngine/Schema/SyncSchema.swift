@@ -33,7 +33,9 @@ package struct SyncSchema: Sendable {
       let references = properties.filter { $0.kind == .reference }
       return SyncModel.Entity(
         references: Dictionary(references.map { ($0.id, !entity.slots[$0.slot].isOptional) }, uniquingKeysWith: { first, _ in first }),
-        exclusive: Set(references.filter { $0.inverseSlot != nil }.map(\.id)))
+        exclusive: Set(references.filter { $0.inverseSlot != nil }.map(\.id)),
+        merging: Dictionary(
+          properties.filter { $0.mergeRule != .latest }.map { ($0.id, MergeRule($0.mergeRule)) }, uniquingKeysWith: { first, _ in first }))
     }
   }
 
@@ -100,5 +102,19 @@ extension CompiledSlot {
     if isTransient || isDerived { return false }
     guard let relationship, let inverse = model.inverse(of: relationship), !inverse.isToMany else { return true }
     return relationship.id <= inverse.id
+  }
+}
+
+extension MergeRule {
+  fileprivate init(_ rule: SyncMergeRule) {
+    self =
+      switch rule {
+      case .latest: .latest
+      case .firstWriter: .firstWriter
+      case .max: .max
+      case .min: .min
+      case .union: .union
+      case .counter: .counter
+      }
   }
 }
