@@ -136,7 +136,9 @@ final class SyncSchemaReportTests: XCTestCase {
         Attribute("bestScore", .integer32).syncMergeRule(.max)
         Attribute("noteCount", .integer32).derived("notes.@count")
         Attribute("likes", .integer32).transient()
-        for name in ["maximumCount", "country", "discount", "accountNumber", "summary"] { Attribute(name, .integer32) }
+        for name in ["maximumCount", "byteCount", "totalPages", "country", "discount", "accountNumber", "summary"] {
+          Attribute(name, .integer32)
+        }
         Attribute("stock", .integer16).userInfo("swiftType", "StockState")
         Attribute("total", .string)
         Relationship("notes", toMany: "E")

@@ -118,8 +118,10 @@ private struct PropertyWords {
     self.words = word.isEmpty ? words : words + [word]
   }
 
-  /// Whether the name is that of a count or a sum, and not that of a limit of one.
-  var suggestSum: Bool { words.contains { Self.sums.contains($0) } && !words.contains { Self.limits.contains($0) } }
+  /// Whether the name is that of a count or a sum, and not that of a limit of one, or of the size of the object's content.
+  var suggestSum: Bool {
+    words.contains { Self.sums.contains($0) } && !words.contains { Self.limits.contains($0) || Self.units.contains($0) }
+  }
   /// Whether the name is that of several values.
   var suggestCollection: Bool { words.last.map { Self.collections.contains($0) } ?? false }
   /// Whether the name has a plural ending.
@@ -131,6 +133,10 @@ private struct PropertyWords {
   ]
   private static let limits: Set<String> = [
     "goal", "initial", "limit", "max", "maximal", "maximum", "min", "minimal", "minimum", "target", "threshold",
+  ]
+  private static let units: Set<String> = [
+    "bit", "bits", "byte", "bytes", "character", "characters", "column", "columns", "line", "lines", "page", "pages", "pixel", "pixels",
+    "row", "rows", "word", "words",
   ]
   private static let collections: Set<String> = [
     "array", "collection", "dictionary", "elements", "entries", "ids", "items", "json", "keywords", "list", "map", "members", "set", "tags",
