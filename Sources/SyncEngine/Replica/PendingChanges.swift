@@ -37,7 +37,8 @@ extension PendingChange {
   func followed(by later: PendingChange) -> PendingChange {
     guard let values = later.values else { return PendingChange(id, entity: entity, nil) }
     return PendingChange(
-      id, entity: entity, (self.values ?? [:]).merging(values) { _, later in later }, rules: rules.merging(later.rules) { _, later in later },
+      id, entity: entity, (self.values ?? [:]).merging(values) { _, later in later },
+      rules: rules.merging(later.rules) { _, later in later },
       ownFields: isLink ? later.ownFields : Self.sum(ownFields, later.ownFields))
   }
 
@@ -46,8 +47,8 @@ extension PendingChange {
     if one.isEmpty || other.isEmpty { return one + other }
     var amounts: [PropertyID: FieldValue] = [:]
     for field in one + other {
-      let amount = Counter(field.value).sum
-      amounts[field.property] = amounts[field.property].map { $0 == .null ? amount : amount == .null ? $0 : Counter.sum($0, amount) } ?? amount
+      let (known, amount) = (amounts[field.property] ?? .null, Counter(field.value).sum)
+      amounts[field.property] = known == .null ? amount : amount == .null ? known : Counter.sum(known, amount)
     }
     return amounts.sorted { $0.key < $1.key }.map { Field(adding: $1, to: $0, marker) }
   }
