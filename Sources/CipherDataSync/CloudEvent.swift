@@ -38,7 +38,8 @@ public struct CloudEvent: Sendable, Identifiable {
   public let startDate: Date
   /// When it ended; nil while it runs.
   public let endDate: Date?
-  /// The number of objects that a setup has added, that an import has inserted, changed or deleted, or of records that an export has sent.
+  /// The number of objects that a setup has added, that an import has inserted, changed or deleted, or of records that an export has sent. A
+  /// member that was added to a many-to-many relationship or removed from it counts as an object.
   ///
   /// While an import runs, it is the number of records that were received so far. The store can have some of them already, for example
   /// those that another device has sent to a new hub: they change no object.
