@@ -87,6 +87,37 @@ final class MirrorTests: XCTestCase {
     try assertEqualContents(one, other, count: 0)
   }
 
+  func testAnObjectWithARequiredOneToOneRelationshipIsDeletedWithTheOther() throws {
+    let model = try CompiledModel(
+      ManagedObjectModel {
+        Entity("Account") {
+          Attribute("name", .string)
+          Relationship("badge", to: "Badge", inverse: "owner").onDelete(.cascade)
+        }
+        Entity("Badge") {
+          Attribute("color", .string)
+          Relationship("owner", to: "Account", inverse: "badge").required()
+        }
+      })
+    let scenario = Scenario(deviceCount: 0)
+    let (one, other) = (try SyncedStore(scenario, 1, model: model), try SyncedStore(scenario, 2, model: model))
+    let account = try one.context.insert("Account", ["name": "a"])
+    try one.context.insert("Badge", ["color": "red", "owner": account])
+    try one.context.save()
+    for store in [one, other] { try store.synchronize() }
+    try assertEqualContents(one, other, count: 2)
+    one.context.delete(account)
+    try one.context.save()
+    // The other store replaces the badge at the same time.
+    let theirs = try XCTUnwrap(try other.context.all("Account").first)
+    other.context.delete(try XCTUnwrap(theirs.object("badge")))
+    try other.context.insert("Badge", ["color": "blue", "owner": theirs])
+    try other.context.save()
+    let checks = SyncChecks()
+    for store in [other, one, other, one] { try store.synchronize { try checks.check(store, store === one ? 1 : 2) } }
+    try assertEqualContents(one, other, count: 0)
+  }
+
   func testObjectsThatWereThereBeforeAreAdded() throws {
     let scenario = Scenario(deviceCount: 0)
     let one = try SyncedStore(scenario, 1) { open in

@@ -4,7 +4,7 @@ package import SyncCore
 /// The synchronized part of a model: its attributes, to-one relationships and links, with the identities that they have on all devices.
 ///
 /// Identities are digests of the model's names, see ``StableIdentifier``. A one-to-one relationship is synchronized as the one of the two
-/// relationships that comes first in the model; the other one follows from it.
+/// relationships that is required, or as the one that comes first in the model; the other one follows from it.
 package struct SyncSchema: Sendable {
   /// A synchronized attribute or to-one relationship.
   package struct Property: Sendable {
@@ -101,7 +101,9 @@ extension CompiledSlot {
   fileprivate func isSynchronized(in model: CompiledModel) -> Bool {
     if isTransient || isDerived { return false }
     guard let relationship, let inverse = model.inverse(of: relationship), !inverse.isToMany else { return true }
-    return relationship.id <= inverse.id
+    // An object that requires the other one must not be left alone when that is deleted elsewhere.
+    let isInverseOptional = model.entities[inverse.sourceEntity].slots[inverse.index].isOptional
+    return isOptional == isInverseOptional ? relationship.id <= inverse.id : !isOptional
   }
 }
 
