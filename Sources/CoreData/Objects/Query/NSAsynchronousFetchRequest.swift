@@ -84,7 +84,14 @@ extension NSAsynchronousFetchRequest: StartableFetch {
       } catch {
         found = .failure(error)
       }
-      context.context.perform { request.end(result, found) }
+      context.context.perform {
+        // A fetch that had ended when it was canceled has no result either.
+        let outcome = Result {
+          try cancellation.check()
+          return try found.get()
+        }
+        request.end(result, outcome)
+      }
     }
   }
 
