@@ -67,9 +67,9 @@ final class KillTests: XCTestCase {
       try call()
       return try replica.pendingChanges(of: id, after: number)
     }
-    func restamp(_ stamps: [Int64: Stamp]) throws {
+    func restamp(_ stamps: [Int64: Stamp], additions: (Stamp) -> Stamp) throws {
       try call()
-      try replica.restamp(stamps)
+      try replica.restamp(stamps, additions: additions)
     }
     func renewRecords(_ ids: [RecordID]) throws -> [RecordID: RecordID] {
       try call()

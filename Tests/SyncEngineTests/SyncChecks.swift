@@ -166,7 +166,7 @@ extension StoreReplica {
       }
       var progress = BaselineProgress()
       progress.entity = schema.entities.count
-      while progress.entity < schema.entities.count + schema.links.count {
+      while !progress.isComplete(schema) {
         for link in try nextLinks(&progress, 100) { state.objects[link.id] = SyncedObject(link.link) }
       }
       return state

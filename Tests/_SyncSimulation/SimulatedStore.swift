@@ -152,7 +152,6 @@ final class SimulatedStore: SyncStore {
     try call()
     return pending(of: id, after: number)
   }
-  func restamp(_ stamps: [Int64: Stamp]) throws { try restamp(stamps, additions: { $0 }) }
   func restamp(_ stamps: [Int64: Stamp], additions: (Stamp) -> Stamp) throws {
     try call()
     for index in state.saves.indices where state.saves[index].number > state.zone.settledThrough {

@@ -46,8 +46,8 @@ extension SyncClient {
   /// what was saved is the one that cannot be opened.
   func holdSettledChanges(through last: Int64, in store: some SyncStore) throws {
     guard try !store.quarantined(after: nil, maximumCount: 1).isEmpty else { return }
-    try forEachChange(after: try store.zone().settledThrough, in: store) { save, change in
-      if save.number <= last, !change.isEmpty { _ = try holdChange(of: change.id, change.record(save.stamp), in: store) }
+    try forEachChange(after: try store.zone().settledThrough, through: last, in: store) { save, change in
+      if !change.isEmpty { _ = try holdChange(of: change.id, change.record(save.stamp), in: store) }
     }
   }
 

@@ -46,9 +46,8 @@ extension SyncClient {
     let zone = try store.zone()
     var records = RecordSet()
     guard model.hasMergeRules || zone.hasMergeRules ?? false else { return records }
-    let first = zone.settledThrough
-    try forEachChange(after: first, in: store) { save, change in
-      if save.number <= last, try hasMergeRule(change, in: store) { records.insert(change.id) }
+    try forEachChange(after: zone.settledThrough, through: last, in: store) { _, change in
+      if try hasMergeRule(change, in: store) { records.insert(change.id) }
     }
     return records
   }
@@ -63,12 +62,15 @@ extension SyncClient {
   }
 
   /// Calls a closure with the changes of pending saves, which are read in batches.
-  func forEachChange(after number: Int64, in store: some SyncStore, _ body: (PendingSave, PendingChange) throws -> Void) throws {
+  func forEachChange(
+    after number: Int64, through end: Int64 = .max, in store: some SyncStore, _ body: (PendingSave, PendingChange) throws -> Void
+  ) throws {
     var last = number
     while true {
       let saves = try store.pendingSaves(after: last, maximumChangeCount: limits.recordsInBatch)
       guard let final = saves.last else { return }
       for save in saves {
+        if save.number > end { return }
         for change in save.changes { try body(save, change) }
         var position = save.changes.count
         while position < save.changeCount {

@@ -31,8 +31,6 @@ package protocol SyncStore: AnyObject {
   func changes(of save: Int64, from position: Int, maximumCount: Int) throws -> [PendingChange]
   /// Returns the changes that saves after a number have made to a record, each of them applied to those before (``Record/applying(_:)``).
   func pendingChanges(of id: RecordID, after number: Int64) throws -> Record?
-  /// Replaces the stamps of saves.
-  func restamp(_ stamps: [Int64: Stamp]) throws
   /// Replaces the stamps of saves, and those of the additions of links in the changes of all pending saves
   /// (``PendingChange/restamped(_:)``).
   func restamp(_ stamps: [Int64: Stamp], additions: (Stamp) -> Stamp) throws
@@ -88,8 +86,6 @@ extension SyncStore {
   }
 
   package func contains(_ link: Link, _ id: RecordID) throws -> Bool { try object(of: id) != nil }
-
-  package func restamp(_ stamps: [Int64: Stamp], additions: (Stamp) -> Stamp) throws { try restamp(stamps) }
 
   package func referrers(of id: RecordID, through property: PropertyID) throws -> [RecordID] { try referrers(of: id) }
 }

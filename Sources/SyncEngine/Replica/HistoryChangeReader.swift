@@ -133,15 +133,14 @@ struct HistoryChangeReader {
   ) -> PendingChange {
     let rules = schema.syncModel.merging(of: entity.id)
     guard let values, !rules.isEmpty else { return PendingChange(id, entity: entity.id, values) }
+    let slots = schema.model.entities[change.changedObjectID.reference.entity].slots
     var former: [PropertyID: FieldValue] = [:]
-    if change.changeType == .update {
-      let compiled = schema.model.entities[change.changedObjectID.reference.entity]
-      for (name, value) in change.oldValues?.values ?? [:] {
-        guard let slot = compiled.storedSlot(named: name), let property = entity.property(inSlot: slot),
-          case .attribute(let value) = value
-        else { continue }
-        former[property.id] = FieldValue(value)
+    // An inserted object has no old values.
+    for (id, rule) in rules where rule == .counter {
+      guard let property = entity.property(id), case .attribute(let value)? = change.oldValues?.values[slots[property.slot].name] else {
+        continue
       }
+      former[id] = FieldValue(value)
     }
     return .unstamped(id, entity: entity.id, values, replacing: former, rules: rules)
   }

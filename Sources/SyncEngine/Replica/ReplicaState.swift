@@ -39,4 +39,7 @@ package struct BaselineProgress: Hashable, Codable, Sendable {
   package var count = 0
 
   package init() {}
+
+  /// Returns whether nothing is left to add.
+  func isComplete(_ schema: SyncSchema) -> Bool { entity >= schema.entities.count + schema.links.count }
 }

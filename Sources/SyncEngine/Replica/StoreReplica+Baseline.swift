@@ -92,7 +92,7 @@ extension StoreReplica {
         try Baseline.add(SyncedObject(link.link), of: link.id, in: self)
       }
       progress.count += rows.count
-      let isComplete = progress.entity == schema.entities.count + schema.links.count
+      let isComplete = progress.isComplete(schema)
       state = try knownState()
       state.baseline = isComplete ? nil : progress
       try setReplicaState(state)

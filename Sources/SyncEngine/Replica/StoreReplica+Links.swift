@@ -21,7 +21,7 @@ extension StoreReplica {
 
   /// Returns a link by its objects, as far as they are known.
   func stored(_ link: Link, _ reference: (RecordID) throws -> ObjectReference?) throws -> StoredLink? {
-    guard let position = schema.links.firstIndex(where: { $0.entity == link.relationship }) else { return nil }
+    guard let position = schema.linkPosition(link.relationship) else { return nil }
     let relationship = schema.links[position]
     let ends = relationship.ends(of: link)
     guard let source = try reference(ends.source), let destination = try reference(ends.destination) else { return nil }
@@ -71,7 +71,7 @@ extension StoreReplica {
 
   /// Reads the next links, in the order of relationships and objects, after all objects.
   func nextLinks(_ progress: inout BaselineProgress, _ count: Int) throws -> [IdentifiedLink] {
-    while progress.entity < schema.entities.count + schema.links.count {
+    while !progress.isComplete(schema) {
       let position = progress.entity - schema.entities.count
       let relationship = schema.links[position]
       let last = LinkChanges.Link(

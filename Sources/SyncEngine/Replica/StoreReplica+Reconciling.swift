@@ -29,7 +29,7 @@ extension StoreReplica {
     while true {
       let links = try nextLinks(&progress, Self.batch)
       // In a batch, each link of a relationship without a direction can be returned in the other one.
-      if links.isEmpty, progress.entity == schema.entities.count + schema.links.count { break }
+      if links.isEmpty, progress.isComplete(schema) { break }
       for link in links { try reconcile(link.link, stamp) }
     }
     try reconcileDeletions(stamp)

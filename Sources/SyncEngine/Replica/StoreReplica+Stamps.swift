@@ -23,8 +23,6 @@ extension StoreReplica {
       SyncStatement.setStamp, .int(number), save[0], save[1], addition[0], addition[1], .int(Int64(bitPattern: stamps.first.value)))
   }
 
-  package func restamp(_ stamps: [Int64: Stamp]) throws { try restamp(stamps, additions: { $0 }) }
-
   package func restamp(_ stamps: [Int64: Stamp], additions: (Stamp) -> Stamp) throws { try pending().restamp(stamps, additions: additions) }
 
   /// The device that identifies the links that new saves add, and what they add to counters.

@@ -70,7 +70,7 @@ extension StoreReplica {
         let rows = try nextRows(&progress, batch)
         try checkRecords(of: rows, &verification)
         if rows.isEmpty { for link in try nextLinks(&progress, batch) { try checkRecord(of: link, &verification) } }
-        verification.position = progress.entity < schema.entities.count + schema.links.count ? .rows(progress) : .end
+        verification.position = progress.isComplete(schema) ? .end : .rows(progress)
         if verification.position == .end { baselineKeys = nil }
       case .end: break
       }
@@ -142,7 +142,7 @@ extension StoreReplica {
 
   /// Adds a link that only the store or only the records have, as a difference of its source.
   private func add(_ link: Link, to verification: inout ObjectVerification) throws {
-    guard let relationship = schema.linkRelationship(link.relationship) else { return }
+    guard let relationship = schema.linkPosition(link.relationship).map({ schema.links[$0] }) else { return }
     let ends = relationship.ends(of: link)
     verification.add(
       ObjectDifference(

@@ -209,11 +209,14 @@ package final class StoreReplica: SyncStore {
       let now = wall()
       let stamps = try storedStamps(after: pending.scanned)
       var clock = state.zone.clock
+      var additionDevice: DeviceID?
       let isWhole = try pending.read(reader, formerRecords(), through: newest) { number, made, insertions in
         if let known = stamps[number] { return known }
         try renewRecords(insertions, in: (number, made), pending)
         let stamp = Stamp(clock.stamp(at: min(made, now)), state.zone.device)
-        let new = SaveStamps(stamp, addition: Stamp(stamp.time, try additionDevice()), first: stamp.time)
+        let device = try additionDevice ?? self.additionDevice()
+        additionDevice = device
+        let new = SaveStamps(stamp, addition: Stamp(stamp.time, device), first: stamp.time)
         try setStamps(new, of: number)
         return new
       }

@@ -76,8 +76,8 @@ package struct SyncSchema: Sendable {
     syncModel = SyncModel(entities: known)
   }
 
-  /// Returns the relationship whose links have an entity, or nil if the model does not have it.
-  func linkRelationship(_ entity: EntityID) -> LinkRelationship? { linkPositions[entity].map { links[$0] } }
+  /// Returns the position in ``links`` of the relationship whose links have an entity, or nil if the model does not have it.
+  func linkPosition(_ entity: EntityID) -> Int? { linkPositions[entity] }
 
   /// Returns the value that identifies an entity in a column.
   func column(ofEntity number: Int) -> Slot { .int(Int64(bitPattern: entities[number].id.value)) }
