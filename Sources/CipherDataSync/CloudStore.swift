@@ -236,6 +236,14 @@ final class CloudStore: Sendable {
 
   func status() async throws -> CloudStatus { CloudStatus(try await reading { try $0.status() }, storeIdentifier: store.identifier) }
 
+  func journal() async throws -> [CloudJournalEntry] {
+    try await reading { replica in
+      try replica.journal().map { CloudJournalEntry($0, storeIdentifier: self.store.identifier) }
+    }
+  }
+
+  func removeJournalEntries(before date: Date) async throws -> Int { try await reading { try $0.removeJournalEntries(before: date) } }
+
   /// Reads the state of the store, which waits for no other process, nor for a round.
   private func reading<Result: Sendable>(_ body: @Sendable (StoreReplica) throws -> Result) async throws -> Result {
     try await SyncService.onQueue { try body(StoreReplica(store, of: coordinator)) }

@@ -99,6 +99,13 @@ public final class PersistentCloudContainer: PersistentContainer, @unchecked Sen
     return stores[0]
   }
 
+  /// Returns a store that is to be synchronized, or the only one.
+  func cloudStore(of store: PersistentStore?) throws -> CloudStore {
+    guard let store else { return try self.store() }
+    guard let found = cloudStore(withIdentifier: store.identifier) else { throw SyncError(.noCloudStore, path: store.url?.path) }
+    return found
+  }
+
   /// Returns a store that is to be synchronized, or nil.
   func cloudStore(withIdentifier identifier: String?) -> CloudStore? {
     cloudStores.withLock { stores in stores.first { $0.store.identifier == identifier } }
@@ -198,11 +205,7 @@ public final class PersistentCloudContainer: PersistentContainer, @unchecked Sen
   /// - Parameter store: The store; nil for the container's only one with cloud options.
   /// - Throws: ``SyncError`` with `notSynchronized` if the store does not belong to an account, with `noCloudStore` if it has no cloud
   ///   options; ``StoreError`` if it cannot be read.
-  public func status(of store: PersistentStore? = nil) async throws -> CloudStatus {
-    guard let store else { return try await self.store().status() }
-    guard let found = cloudStore(withIdentifier: store.identifier) else { throw SyncError(.noCloudStore, path: store.url?.path) }
-    return try await found.status()
-  }
+  public func status(of store: PersistentStore? = nil) async throws -> CloudStatus { try await cloudStore(of: store).status() }
 
   /// Waits until the hub has accepted everything that was saved before the call, and the objects from before the synchronization.
   ///

@@ -87,6 +87,10 @@ final class KillTests: XCTestCase {
       try call()
       return try replica.referrers(of: id)
     }
+    func addToJournal(_ entry: JournalEntry) throws {
+      try call()
+      try replica.addToJournal(entry)
+    }
     func outbox() throws -> FrozenCommit? {
       try call()
       return try replica.outbox()

@@ -18,6 +18,8 @@ final class SimulatedStore: SyncStore {
     var lastKey: UInt64 = 0
     /// The records of which objects got other ones, with those.
     var renewals: [(former: RecordID, new: RecordID)] = []
+    /// What has lost, without equal entries.
+    var journal: [JournalEntry] = []
     /// A number of each save that no other save of the device has, also in other states of the store.
     var saveIdentities: [Int64: UInt64] = [:]
   }
@@ -193,6 +195,11 @@ final class SimulatedStore: SyncStore {
   func referrers(of id: RecordID, through property: PropertyID) throws -> [RecordID] {
     try call()
     return (state.referrers[id] ?? [:]).filter { $0.value.contains(property) }.keys.sorted()
+  }
+
+  func addToJournal(_ entry: JournalEntry) throws {
+    try call()
+    if !state.journal.contains(entry) { setAside { $0.journal.append(entry) } }
   }
 
   func outbox() throws -> FrozenCommit? {

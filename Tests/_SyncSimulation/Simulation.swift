@@ -261,6 +261,7 @@ package final class Simulation {
       // Answers from before the restoration arrive late.
       for index in network.indices { if case .pushAnswer = network[index].message { network[index].isSlow = true } }
       storage.state = copy
+      checks.noteRestoration()
       storage.state.incarnation = random.chance(0.5) ? Incarnation(random.next()) : incarnation
       // A later state may be restored afterwards.
       if random.chance(0.5) { hubCopies = [copy] }

@@ -134,7 +134,7 @@ extension SimulationChecks {
           if let value = values[property] {
             if rule == .counter {
               // The value of an insertion is what was there before. Others are not added up.
-              history.absolutes[save.stamps[0]] = value
+              if !save.isLost || save.isAccepted { history.absolutes[save.stamps[0]] = value }
               let isInsertion = values[model.entity(change.entity).serial] != nil
               if !isInsertion || history.absolutes.count > 1 || history.baseline != nil { history.isUncertain = true }
             } else if change.rules[property] != rule {

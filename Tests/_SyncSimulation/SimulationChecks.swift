@@ -12,6 +12,11 @@ final class SimulationChecks {
   /// The versions of the model that the devices of the baseline had.
   private(set) var baselineModels: [RecordID: SyncModel] = [:]
 
+  /// The values that saves have written.
+  var histories: [PropertyKey: ValueHistory] = [:]
+  /// Whether nothing was restored, so that it is known what each device has known.
+  private(set) var isComparable = true
+
   /// The objects that applications have deleted.
   private var deletions: Set<Int64> = []
   /// The renewals of each device that were applied to its saves.
@@ -32,6 +37,7 @@ final class SimulationChecks {
   func noteSave(_ save: PendingSave, _ serials: [RecordID: Int64], of device: SimulatedDevice) {
     let save = Save(save, serials, of: device.number)
     noteRemovals(save, of: device)
+    noteReplacedValues(of: save, of: device)
     if byStamp[save.stamps[0]] != nil { revision += 1 }
     saves.append(save)
     byDevice[device.number, default: [:]][save.number] = save
@@ -88,6 +94,7 @@ final class SimulationChecks {
 
   /// Records that saves were lost with a device's store, unless the hub has them.
   func noteLostSaves(of device: SimulatedDevice, restoredTo copy: SimulatedStore.State, _ isOnHub: (RecordID) -> Bool) {
+    noteRestoration()
     revision += 1
     sequences[device.number] = nil
     let lost = (byDevice[device.number] ?? [:]).filter { $0.key > copy.lastNumber }
@@ -105,6 +112,9 @@ final class SimulationChecks {
     }
     renewalCounts[device.number] = copy.renewals.count
   }
+
+  /// Records that something was restored.
+  func noteRestoration() { isComparable = false }
 
   // MARK: Invariants
 
@@ -283,6 +293,7 @@ final class SimulationChecks {
     try checkOrder(view)
     try checkLinks(simulation, view)
     try checkRules(simulation, view)
+    try checkJournals(simulation, view)
     for (id, object) in baseline where first.objects[id] == nil && !object.isLink {
       if view.lacksDestination(id) || mayBeDeleted(baselineSerials[id]) { continue }
       throw SimulationFailure(invariant: "only deletions delete", detail: "baseline \(id.low)")

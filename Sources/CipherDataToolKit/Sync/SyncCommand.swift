@@ -12,7 +12,7 @@ struct SyncCommand: AsyncParsableCommand {
       Many-to-many and ordered relationships, uniqueness constraints, the delete rules Deny and No Action, and attributes with external \
       storage are not synchronized yet: `start` and `join` refuse a model that has them, and list them.
       """,
-    subcommands: [Start.self, Join.self, Approve.self, Run.self, Status.self, Verify.self, Leave.self])
+    subcommands: [Start.self, Join.self, Approve.self, Run.self, Status.self, Journal.self, Restore.self, Verify.self, Leave.self])
 
   static func checkHub(_ path: String) throws {
     if path.isEmpty { throw ValidationError("--hub takes the path of a file.") }

@@ -47,6 +47,25 @@ struct SyncedContainer: Sendable {
   /// Returns the last events, the oldest first.
   func events(maximumCount: Int) throws -> [SyncEvent] { Array(try replica().events().suffix(maximumCount)) }
 
+  /// Returns the values that have lost, the oldest first.
+  func journal(includesRestored: Bool) throws -> [JournalItem] { try replica().journal(includesRestored: includesRestored) }
+
+  /// Restores values that have lost, in this order.
+  ///
+  /// - Returns: The objects that have them now.
+  func restore(_ numbers: [Int64]) async throws -> [(number: Int64, object: ManagedObjectID)] {
+    let (store, coordinator) = (store, coordinator)
+    return try await container.performBackgroundTask { context in
+      let replica = try StoreReplica(store, of: coordinator)
+      return try numbers.map { ($0, try context.restore($0, from: replica).objectID) }
+    }
+  }
+
+  /// Removes the entries of the journal that were noticed before a date.
+  ///
+  /// - Returns: How many there were.
+  func removeJournalEntries(before date: Date) throws -> Int { try replica().removeJournalEntries(before: date) }
+
   /// Returns whether the store is synchronized through a hub.
   func isSynchronized(through hub: String) throws -> Bool {
     let replica = try replica()

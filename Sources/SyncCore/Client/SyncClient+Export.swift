@@ -218,7 +218,10 @@ extension SyncClient {
       zone.accepted = point
     }
     var (changed, unexpected): ([RecordID], RecordSet) = ([], RecordSet())
-    for (record, opened) in zip(records, opened) { changed += try setBase(record, opened, &zone, &unexpected, in: store) }
+    for (record, opened) in zip(records, opened) {
+      if let (id, new) = opened, let entry = try store.entry(of: id) { try noteOwnEffects(on: id, entry, new, in: store) }
+      changed += try setBase(record, opened, &zone, &unexpected, in: store)
+    }
     try holdSettledChanges(through: frozen.through, in: store)
     changed += try mergedRecords(settledThrough: frozen.through, in: store)
     try store.setZone(zone)

@@ -25,7 +25,7 @@ extension SyncClient {
         try salvage(page.incarnation, in: store)
         return .incomplete
       }
-      if entry.digest == outbox?.digest { staging.listedOutbox = entry.digest }
+      if entry.digest == outbox?.digest { (staging.listedOutbox, staging.listedSequence) = (entry.digest, entry.sequence) }
       if isFork(entry, zone, outbox) { isForked = true }
     }
     if isForked {
@@ -78,15 +78,26 @@ extension SyncClient {
     var zone = try store.zone()
     guard let staging = zone.staging else { return }
     var (changed, unexpected) = (RecordSet(), RecordSet())
+    // What the commit in the outbox has changed is known to the devices that have changed it since.
+    let listed = try store.outbox().flatMap { $0.commit.digest == staging.listedOutbox ? $0 : nil }
+    let settled = listed?.through ?? zone.settledThrough
     try forEachStagedRecord(in: store) { stored in
-      changed.formUnion(try setBase(stored, try? sealing.open(stored), &zone, &unexpected, in: store))
+      let opened = try? sealing.open(stored)
+      if let (id, record) = opened, let entry = try store.entry(of: id) {
+        if stored.sequence == staging.listedSequence {
+          try noteOwnEffects(on: id, entry, record, in: store)
+        } else {
+          try noteLosses(of: id, entry, replacedBy: stored, record, after: settled, in: store)
+        }
+      }
+      changed.formUnion(try setBase(stored, opened, &zone, &unexpected, in: store))
     }
     try store.removeStagedRecords()
     let collisions = try collisions(among: unexpected, staging, in: store)
-    if let listed = staging.listedOutbox, let frozen = try store.outbox(), frozen.commit.digest == listed {
-      try holdSettledChanges(through: frozen.through, in: store)
-      changed.formUnion(try mergedRecords(settledThrough: frozen.through, in: store))
-      zone.settledThrough = frozen.through
+    if let listed {
+      try holdSettledChanges(through: listed.through, in: store)
+      changed.formUnion(try mergedRecords(settledThrough: listed.through, in: store))
+      zone.settledThrough = listed.through
       try store.setOutbox(nil)
     }
     if zone.forkedThrough == .max { zone.forkedThrough = try lastSave(in: store) }

@@ -59,6 +59,9 @@ package protocol SyncStore: AnyObject {
   /// Returns the same, of records that refer by one relationship.
   func referrers(of id: RecordID, through property: PropertyID) throws -> [RecordID]
 
+  /// Keeps values that have lost. If the journal has an equal entry already, does nothing.
+  func addToJournal(_ entry: JournalEntry) throws
+
   /// The commit that is being sent.
   func outbox() throws -> FrozenCommit?
   func setOutbox(_ commit: FrozenCommit?) throws

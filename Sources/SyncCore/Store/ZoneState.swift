@@ -45,6 +45,8 @@ package struct ZoneState: Hashable, Codable, Sendable {
     package var head: ChainPoint
     /// The digest of the commit in the outbox, if that was listed.
     package var listedOutbox: Digest?
+    /// The number of that commit.
+    package var listedSequence: Int64?
 
     package init(from point: ChainPoint) { (self.point, head) = (point, point) }
   }

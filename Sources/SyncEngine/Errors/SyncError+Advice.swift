@@ -24,6 +24,10 @@ extension SyncError.Code {
         user: "These data are not synchronized yet.", developer: "Create an account, or join one.")
     case .alreadySynchronized:
       ErrorAdvice(user: "These data are synchronized already.", developer: "Leave the account first.")
+    case .notRestorable:
+      ErrorAdvice(
+        user: "The former values cannot be restored.",
+        developer: "Read the message: the entry is gone, was restored already, or the object or one that it requires was deleted.")
     case .hubExists:
       ErrorAdvice(
         user: "These data are synchronized already.",

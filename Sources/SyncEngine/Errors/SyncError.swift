@@ -24,6 +24,8 @@ public struct SyncError: Error, Sendable, CustomStringConvertible {
     case neededBySynchronization
     /// A value is too large to be synchronized.
     case valueTooLarge
+    /// Values of the journal cannot be restored.
+    case notRestorable
     /// No store of the container is to be synchronized, or several are and the call concerns one.
     case noCloudStore
     /// Another process synchronizes the store.

@@ -175,12 +175,13 @@ final class PendingSaves {
   /// Calls a closure with the records that the saves change.
   func forEachRecord(_ body: (RecordID) throws -> Void) throws { try changes.forEachRecord(body) }
 
-  /// Returns the join of the changes of a record.
-  func changes(of id: RecordID) throws -> Record? {
+  /// Returns the join of the changes of a record by saves after a number.
+  func changes(of id: RecordID, after number: Int64 = 0) throws -> Record? {
     var record: Record?
     // Without the save that is being read, which has no stamp yet.
     for (position, bytes) in try changes.changes(of: id) where position < start {
       let save = saves[saves.partitioningIndex { $0.changes.upperBound > position }]
+      if save.number <= number { continue }
       record = record.applying(try PendingChangeCoding.record(bytes, save.stamps.save))
     }
     return record

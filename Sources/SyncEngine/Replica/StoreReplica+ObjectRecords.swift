@@ -38,8 +38,8 @@ extension StoreReplica {
           !record.isDeleted
         else { continue }
         records[object] = ObjectRecord(
-          id: uuid, entityName: schema.model.entities[object.entity].name, values: try values(of: record, object),
-          modificationDate: stamp.time.milliseconds == 0 ? nil : Date(timeIntervalSince1970: Double(stamp.time.milliseconds) / 1_000),
+          id: uuid, entityName: schema.model.entities[object.entity].name, values: try values(of: record, object.entity),
+          modificationDate: stamp.time.date,
           deviceName: names[stamp.device],
           isPending: entry.isUnsent || pending.contains(object))
       }
@@ -48,8 +48,8 @@ extension StoreReplica {
   }
 
   /// Returns the values of a record that the model has.
-  private func values(of record: Record, _ object: ObjectReference) throws -> RecordedValues {
-    let (entity, compiled) = (schema.entities[object.entity], schema.model.entities[object.entity])
+  func values(of record: Record, _ number: Int) throws -> RecordedValues {
+    let (entity, compiled) = (schema.entities[number], schema.model.entities[number])
     var values: [String: RecordedValues.Value] = [:]
     for field in record.fields {
       guard let property = entity.property(field.property) else { continue }
@@ -63,6 +63,11 @@ extension StoreReplica {
     }
     return RecordedValues(values, of: compiled)
   }
+}
+
+extension HybridTime {
+  /// The date; nil if it is from before the synchronization.
+  var date: Date? { milliseconds == 0 ? nil : Date(timeIntervalSince1970: Double(milliseconds) / 1_000) }
 }
 
 // MARK: - Names of devices

@@ -238,5 +238,5 @@ package final class StoreReplica: SyncStore {
     try pending().changes(of: save, from: position, maximumCount: maximumCount)
   }
 
-  package func pendingChanges(of id: RecordID, after number: Int64) throws -> Record? { try pending().changes(of: id) }
+  package func pendingChanges(of id: RecordID, after number: Int64) throws -> Record? { try pending().changes(of: id, after: number) }
 }

@@ -59,6 +59,12 @@ package final class SyncTables: SideTableOwner {
         "cipherdata_sync_staged",
         "(position INTEGER PRIMARY KEY NOT NULL, name BLOB NOT NULL, sequence INTEGER NOT NULL, version BLOB NOT NULL, "
           + "deleted INTEGER NOT NULL, body BLOB NOT NULL)"),
+      // Values that have lost, with the digest of the entry, and the record of the object that has got them again.
+      .init(
+        "cipherdata_sync_journal",
+        "(number INTEGER PRIMARY KEY NOT NULL, record BLOB NOT NULL, time INTEGER NOT NULL, digest BLOB NOT NULL UNIQUE, "
+          + "restored BLOB, entry BLOB NOT NULL)",
+        indexes: ["(record)"]),
       // The work of the past, as JSON.
       .init("cipherdata_sync_event", "(number INTEGER PRIMARY KEY NOT NULL, event BLOB NOT NULL)"),
     ])
@@ -153,6 +159,21 @@ enum SyncStatement {
   static let staged =
     "SELECT name, sequence, version, deleted, body FROM cipherdata_sync_staged WHERE position > ? ORDER BY position LIMIT ?"
   static let removeStaged = "DELETE FROM cipherdata_sync_staged"
+
+  static let addJournalEntry =
+    "INSERT OR IGNORE INTO cipherdata_sync_journal (number, record, time, digest, entry) "
+    + "SELECT max(?1, coalesce(max(number), 0)) + 1, ?2, ?3, ?4, ?5 FROM cipherdata_sync_journal"
+  static let journal =
+    "SELECT number, time, restored, entry FROM cipherdata_sync_journal WHERE coalesce(number = ?1, 1) AND (?2 OR restored IS NULL) "
+    + "ORDER BY number"
+  static let journalOfRecord =
+    "SELECT number, entry FROM cipherdata_sync_journal WHERE record = ? AND restored IS NULL ORDER BY number"
+  static let lastJournalEntry = "SELECT coalesce(max(number), 0) FROM cipherdata_sync_journal"
+  static let journalCount = "SELECT count(*) FROM cipherdata_sync_journal WHERE restored IS NULL"
+  static let setRestored = "UPDATE OR FAIL cipherdata_sync_journal SET restored = ?2 WHERE number = ?1"
+  static let restored =
+    "SELECT restored FROM cipherdata_sync_journal WHERE record = ? AND restored IS NOT NULL ORDER BY number DESC LIMIT 1"
+  static let removeJournal = "DELETE FROM cipherdata_sync_journal WHERE time < ?"
 
   static let addEvent = "INSERT INTO cipherdata_sync_event (event) VALUES (?)"
   static let events = "SELECT event FROM cipherdata_sync_event ORDER BY number"

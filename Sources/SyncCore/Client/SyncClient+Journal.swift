@@ -1,0 +1,85 @@
+extension SyncClient {
+  /// Adds to the journal what loses when a record is imported that has unsent changes.
+  ///
+  /// What another device has changed meanwhile did not know the unsent changes, nor did they know it: the hub accepts a change of the last
+  /// state only.
+  ///
+  /// - Parameters:
+  ///   - entry: The entry before the import.
+  ///   - settled: The last save that the imported state knows.
+  func noteLosses(
+    of id: RecordID, _ entry: RecordEntry, replacedBy stored: StoredRecord, _ new: Record, after settled: Int64, in store: some SyncStore
+  ) throws {
+    if new.isLink || model.isLink(new.entity) { return }
+    if let base = entry.base, base.sequence >= stored.sequence || base.record.isDeleted { return }
+    let zone = try store.zone()
+    // What a restored hub lacks is older than what it has, or the same.
+    let held = zone.isSalvaging ? nil : entry.held
+    let base = entry.base?.record
+    guard let unsent = held.applying(try store.pendingChanges(of: id, after: settled)) else {
+      if new.isDeleted, let base, try isRequired(id, byChangesAfter: settled, in: store) {
+        try store.addToJournal(JournalEntry(id, .deletion, losing: base, winning: new, object: base))
+      }
+      return
+    }
+    let changed = new.fields.filter { $0.stamp != base?[$0.property]?.stamp && $0.stamp.device != zone.device }
+    switch (unsent.isDeleted, new.isDeleted) {
+    case (true, true): return
+    case (false, true):
+      try store.addToJournal(JournalEntry(id, .deletion, losing: unsent, winning: new, object: base.applying(unsent)))
+    case (true, false):
+      if base == nil || changed.isEmpty { return }
+      let losing = Record(entity: new.entity, .live(changed))
+      try store.addToJournal(JournalEntry(id, .deletion, losing: losing, winning: unsent, object: new))
+    case (false, false):
+      var (mine, theirs): ((losing: [Field], winning: [Field]), (losing: [Field], winning: [Field])) = (([], []), ([], []))
+      for field in unsent.fields {
+        guard let other = changed.first(where: { $0.property == field.property }), field.isInConflict(with: other) else { continue }
+        if (field.stamp, field.value) < (other.stamp, other.value) {
+          mine.losing.append(field)
+          mine.winning.append(other)
+        } else {
+          theirs.losing.append(other)
+          theirs.winning.append(field)
+        }
+      }
+      for (losing, winning) in [mine, theirs] where !losing.isEmpty {
+        try store.addToJournal(
+          JournalEntry(
+            id, .laterChange, losing: Record(entity: new.entity, .live(losing)), winning: Record(entity: new.entity, .live(winning))))
+      }
+    }
+  }
+
+  /// Adds to the journal what a commit of the device has deleted or replaced because of a rule. Only one device does so successfully.
+  func noteOwnEffects(on id: RecordID, _ entry: RecordEntry, _ new: Record, in store: some SyncStore) throws {
+    guard let base = entry.base?.record, !base.isDeleted, !model.isLink(base.entity) else { return }
+    if new.isDeleted {
+      // Changes that were not sent yet end with the object.
+      let pending = try store.pendingChanges(of: id, after: store.zone().settledThrough)
+      guard entry.isOrphan, let state = entry.state.applying(pending), !state.isDeleted else { return }
+      return try store.addToJournal(JournalEntry(id, .destinationDeleted, losing: state, object: state))
+    }
+    let taken = base.fields.filter { field in
+      field.value.reference != nil && new[field.property].map { $0.value == .superseded && $0.stamp == field.stamp } ?? false
+    }
+    if !taken.isEmpty { try store.addToJournal(JournalEntry(id, .destinationTaken, losing: Record(entity: base.entity, .live(taken)))) }
+  }
+
+  /// Returns whether an object with unsent changes cannot exist without another one.
+  private func isRequired(_ id: RecordID, byChangesAfter settled: Int64, in store: some SyncStore) throws -> Bool {
+    try store.referrers(of: id).contains { referrer in
+      guard let pending = try store.pendingChanges(of: referrer, after: settled), !pending.isDeleted, !pending.isLink else { return false }
+      let state = try (store.entry(of: referrer)?.state).applying(pending) ?? pending
+      return state.fields.contains { $0.value == .reference(id) && model.isRequired($0.property, of: state.entity) }
+    }
+  }
+}
+
+extension Field {
+  /// Returns whether only one of two values that were written at the same time remains.
+  fileprivate func isInConflict(with other: Field) -> Bool {
+    rule == .latest && other.rule == .latest && value != other.value && stamp != other.stamp && value != .superseded
+      && other.value != .superseded
+  }
+}

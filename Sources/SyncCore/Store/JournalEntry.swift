@@ -1,0 +1,29 @@
+/// Values that have lost against changes on another device, and are kept so that they can be restored.
+///
+/// Only what was changed on two devices at once loses. One device keeps it: the one that has a pending change of what another device has
+/// changed, or whose commit deletes or replaces what a rule says. Attributes with rules (``MergeRule``) have no losing values: that is what the rule says.
+package struct JournalEntry: Hashable, Sendable {
+  package enum Reason: UInt8, Hashable, Sendable, CaseIterable {
+    /// Another device has changed the same properties, and its change is later.
+    case laterChange = 1
+    /// The object was deleted on one device and changed on another one.
+    case deletion = 2
+    /// The object requires an object that was deleted on another device.
+    case destinationDeleted = 3
+    /// Another object refers to the only destination since.
+    case destinationTaken = 4
+  }
+
+  package let id: RecordID
+  package let reason: Reason
+  /// The values that have lost, each with the stamp of the save that wrote it.
+  package let losing: Record
+  /// What has won: the values of the same properties, or the deletion. Nil if it is not known.
+  package let winning: Record?
+  /// The last state of an object that was deleted.
+  package let object: Record?
+
+  package init(_ id: RecordID, _ reason: Reason, losing: Record, winning: Record? = nil, object: Record? = nil) {
+    (self.id, self.reason, self.losing, self.winning, self.object) = (id, reason, losing, winning, object)
+  }
+}

@@ -1,0 +1,60 @@
+import CipherDataToolKit
+import Foundation
+import XCTest
+
+/// `cipherdata sync journal` and `cipherdata sync restore`.
+final class SyncJournalCommandTests: XCTestCase {
+  /// Two stores with a value that has lost in `A.store`.
+  private func fixture() async throws -> SyncFixture {
+    let fixture = try await SyncFixture.joined()
+    try fixture.update("A.store", "Note", "text == 'one'", "text = 'of A'")
+    try await Task.sleep(for: .milliseconds(5))
+    try fixture.update("B.store", "Note", "text == 'one'", "text = 'of B'")
+    for store in ["B.store", "A.store", "B.store"] { try fixture.succeed("run", store) }
+    return fixture
+  }
+
+  func testAValueThatHasLostIsPrintedAndRestored() async throws {
+    let fixture = try await fixture()
+    let text = try fixture.succeed("journal", "A.store").output
+    for part in ["1     20", "Note p", "another change is later", #"lost: text = "of A", on “"#, #"won:  text = "of B", on “"#] {
+      XCTAssertTrue(text.contains(part), "\(part) in \(text)")
+    }
+    let none = try fixture.succeed("journal", "B.store")
+    XCTAssertEqual(none.output, "")
+    XCTAssertTrue(none.error.contains("nothing has lost"), none.error)
+
+    let restored = try fixture.succeed("restore", "A.store", "1").output
+    XCTAssertTrue(restored.hasPrefix("1: x-cipherdata://"), restored)
+    for store in ["A.store", "B.store"] { try fixture.succeed("run", store) }
+    try fixture.assertEqualContents(count: 4)
+    XCTAssertTrue(try fixture.contents("B.store").contains { $0.contains("of A") })
+    XCTAssertEqual(try fixture.succeed("journal", "A.store").output, "")
+    XCTAssertTrue(try fixture.succeed("journal", "A.store", "--all").output.contains("(restored)"))
+    try fixture.fail(65, ["restored already"], "restore", "A.store", "1")
+    try fixture.fail(65, ["no entry 9"], "restore", "A.store", "9")
+  }
+
+  func testTheJournalHasTheSameFieldsAsJSON() async throws {
+    let fixture = try await fixture()
+    let json = try JSONParser.parse(try fixture.succeed("journal", "A.store", "--format", "json").output)
+    guard case .array(let entries)? = json["entries"], let entry = entries.first else { return XCTFail("\(json)") }
+    XCTAssertEqual(entries.count, 1)
+    XCTAssertEqual(entry["number"], .integer(1))
+    XCTAssertEqual(entry["reason"], .string("laterChange"))
+    XCTAssertEqual(entry["entity"], .string("Note"))
+    XCTAssertEqual(entry["lost"]?["values"]?["text"], .string("of A"))
+    XCTAssertEqual(entry["won"]?["values"]?["text"], .string("of B"))
+    XCTAssertEqual(entry["restored"], .null)
+  }
+
+  func testEntriesAreRemovedByDate() async throws {
+    let fixture = try await fixture()
+    XCTAssertTrue(try fixture.succeed("journal", "A.store", "--remove-before", "2020-01-01").error.contains("0 entries were removed"))
+    XCTAssertTrue(try fixture.succeed("journal", "A.store", "--remove-before", "2999-01-01").error.contains("1 entry was removed"))
+    XCTAssertEqual(try fixture.succeed("journal", "A.store").output, "")
+    let refused = try fixture.sync(["journal", "A.store", "--remove-before", "soon"])
+    XCTAssertEqual(refused.status, 64)
+    XCTAssertTrue(refused.error.contains("“soon” is no date"), refused.error)
+  }
+}

@@ -1,0 +1,72 @@
+import SyncCore
+
+/// The invariant of the journal: a value is replaced only by changes that knew it, or is in a journal.
+extension SimulationChecks {
+  /// A property of a record.
+  struct PropertyKey: Hashable {
+    let id: RecordID
+    let property: PropertyID
+  }
+
+  /// What is known of the values of a property.
+  struct ValueHistory {
+    /// What each save has written.
+    var written: [(save: Save, value: FieldValue)] = []
+    /// The stamp of the value that the device had when it made a save, by the save.
+    var replaced: [ObjectIdentifier: Stamp] = [:]
+    /// The stamps that the devices had that have deleted the object.
+    var deleted: [Stamp] = []
+  }
+
+  /// Records what a device knew of the values that it replaces.
+  func noteReplacedValues(of save: Save, of device: SimulatedDevice) {
+    let state = device.store.state
+    for change in save.changes where !change.isLink {
+      var known = state.entries[change.id]?.state
+      for pending in state.saves where pending.number > state.zone.settledThrough && pending.number < save.number {
+        for other in pending.changes where other.id == change.id { known = known.applying(other.record(pending.stamp)) }
+      }
+      guard let values = change.values else {
+        for field in known?.fields ?? [] {
+          histories[PropertyKey(id: change.id, property: field.property), default: ValueHistory()].deleted.append(field.stamp)
+        }
+        continue
+      }
+      for (property, value) in values where change.rules[property] ?? .latest == .latest {
+        let key = PropertyKey(id: change.id, property: property)
+        histories[key, default: ValueHistory()].written.append((save, value))
+        histories[key]?.replaced[ObjectIdentifier(save)] = known?[property]?.stamp
+      }
+    }
+  }
+
+  /// Checks that each value that was replaced without being known is in a journal, at the end of a simulation without restorations and
+  /// corrections of clocks.
+  func checkJournals(_ simulation: Simulation, _ view: StateView) throws {
+    guard isComparable, !simulation.setup.losesKeys, !simulation.setup.hasEarlierModels, saves.allSatisfy({ $0.stamps.count == 1 }) else {
+      return
+    }
+    var journaled: [PropertyKey: [Field]] = [:]
+    for entry in simulation.devices.flatMap(\.store.state.journal) {
+      for field in entry.losing.fields { journaled[PropertyKey(id: entry.id, property: field.property), default: []].append(field) }
+    }
+    for (key, history) in histories {
+      let kept = (view.state(of: key.id)?[key.property].map { [$0] } ?? []) + (journaled[key] ?? [])
+      var known: Set<Stamp> = []
+      // Several devices can have written the same value: it is the one that is kept.
+      let equal = history.written.filter { write in kept.contains { $0.value == write.value } }
+      var waiting = kept.map(\.stamp) + history.deleted + equal.flatMap(\.save.stamps)
+      while let stamp = waiting.popLast() {
+        if !known.insert(stamp).inserted { continue }
+        waiting += history.written.filter { $0.save.stamps.contains(stamp) }.compactMap { history.replaced[ObjectIdentifier($0.save)] }
+      }
+      for (save, value) in history.written where !save.isLost && known.isDisjoint(with: save.stamps) {
+        if value == .null && kept.contains(where: { $0.value == .superseded }) { continue }
+        if history.written.contains(where: { $0.value == value && !known.isDisjoint(with: $0.save.stamps) }) { continue }
+        throw SimulationFailure(
+          invariant: "what loses is in a journal",
+          detail: "save \(save.number) of device \(save.device): \(value) of \(key.property) of \(key.id.low)")
+      }
+    }
+  }
+}
