@@ -30,7 +30,13 @@ package enum JoinLaws {
       let value = rule == .counter ? counter(&random).fieldValue : value(&random)
       return Field(PropertyID(UInt64(number)), value, stamp(&random), rule)
     }
-    return Record(entity: EntityID(1), .live(fields))
+    if random.chance(0.7) { return Record(entity: EntityID(1), .live(fields)) }
+    let entries = (0..<random.number(below: 4)).map { _ in
+      let property = random.element(of: [PropertyID(0), PropertyID(1), .deletion, .revival]) ?? .deletion
+      return DeletionMark.Entry(property, stamp(&random), isFixed: random.chance(0.2))
+    }
+    let mark = Field(.deletion, .deletion(DeletionMark(entries)), stamp(&random), .deletion)
+    return Record(entity: EntityID(1), .live(fields + [mark]))
   }
 
   private static func stamp(_ random: inout SimulationRandom) -> Stamp {

@@ -65,6 +65,12 @@ package final class Scenario {
       restart()
     }
 
+    /// Inserts an object again whose deletion left a mark, with the values that it had.
+    package func reinsert(_ id: RecordID) throws {
+      guard let object = store.deletedObjects()[id] else { return }
+      try save(PendingChange(id, entity: object.entity, object.values))
+    }
+
     /// Returns a copy of the store's file, to be restored later.
     package func backUp() -> Any { store.state }
     package func restore(_ copy: Any) {

@@ -10,6 +10,8 @@ struct SimulatedModel {
     let isRequired: Bool
     /// Whether it is one-to-one.
     let isExclusive: Bool
+    /// Whether the destination cannot be deleted while an object refers to it.
+    var isDenying = false
   }
 
   struct Entity {
@@ -19,7 +21,9 @@ struct SimulatedModel {
     let attributes: [PropertyID]
     /// How attributes are merged.
     let rules: [PropertyID: MergeRule]
-    let references: [Reference]
+    var references: [Reference]
+    /// Whether edits win over deletions.
+    var updateWins = false
   }
 
   /// A many-to-many relationship, or a to-many relationship without an inverse.
@@ -29,6 +33,8 @@ struct SimulatedModel {
     let source: Int
     let destination: Int
     let isSymmetric: Bool
+    /// The ends that cannot be deleted while there is a link.
+    var denying: Set<PropertyID> = []
   }
   let entities: [Entity]
   let linkRelationships: [LinkRelationship]
@@ -38,7 +44,8 @@ struct SimulatedModel {
   ///   - hasManyClaims: Whether most to-one relationships are one-to-one.
   ///   - hasLinks: Whether there are many-to-many relationships.
   ///   - hasRules: Whether attributes have rules.
-  init(_ random: inout SimulationRandom, hasManyClaims: Bool, hasLinks: Bool, hasRules: Bool) {
+  ///   - hasDeletionMarks: Whether edits win over deletions, and objects deny deletions.
+  init(_ random: inout SimulationRandom, hasManyClaims: Bool, hasLinks: Bool, hasRules: Bool, hasDeletionMarks: Bool) {
     var entities: [Entity] = []
     for number in 0..<(2 + random.number(below: hasManyClaims ? 1 : 3)) {
       let attributes = (0...random.number(below: 3)).map { PropertyID(UInt64(number * 100 + $0)) }
@@ -61,7 +68,7 @@ struct SimulatedModel {
           id: EntityID(UInt64(number)), serial: PropertyID(UInt64(number * 100 + 49)), attributes: attributes, rules: rules,
           references: references))
     }
-    self.entities = entities
+    if hasDeletionMarks { Self.addDeletionMarks(to: &entities, &random) }
     var linkRelationships: [LinkRelationship] = []
     for number in 0..<(hasLinks ? 1 + random.number(below: 2) : 0) {
       let source = random.number(below: entities.count)
@@ -71,6 +78,15 @@ struct SimulatedModel {
           id: EntityID(UInt64(Self.firstLinkEntity + number)), source: source,
           destination: isSymmetric ? source : random.number(below: entities.count), isSymmetric: isSymmetric))
     }
+    if hasDeletionMarks {
+      for index in linkRelationships.indices where random.chance(0.5) {
+        linkRelationships[index].denying = [.linkDestination]
+        entities[linkRelationships[index].destination].updateWins = true
+        // The ends of a symmetric link are of the same entity.
+        if linkRelationships[index].isSymmetric { linkRelationships[index].denying.insert(.linkSource) }
+      }
+    }
+    self.entities = entities
     self.linkRelationships = linkRelationships
     var all = Dictionary(
       uniqueKeysWithValues: entities.map { entity in
@@ -78,11 +94,24 @@ struct SimulatedModel {
           entity.id,
           SyncModel.Entity(
             references: Dictionary(uniqueKeysWithValues: entity.references.map { ($0.property, $0.isRequired) }),
-            exclusive: Set(entity.references.filter(\.isExclusive).map(\.property)), merging: entity.rules)
+            exclusive: Set(entity.references.filter(\.isExclusive).map(\.property)),
+            denying: Set(entity.references.filter(\.isDenying).map(\.property)), updateWins: entity.updateWins, merging: entity.rules)
         )
       })
-    for relationship in linkRelationships { all[relationship.id] = .link(isSymmetric: relationship.isSymmetric) }
+    for relationship in linkRelationships {
+      all[relationship.id] = .link(isSymmetric: relationship.isSymmetric, denying: relationship.denying)
+    }
     syncModel = SyncModel(entities: all)
+  }
+
+  private static func addDeletionMarks(to entities: inout [Entity], _ random: inout SimulationRandom) {
+    for number in entities.indices {
+      if random.chance(0.6) { entities[number].updateWins = true }
+      for index in entities[number].references.indices where random.chance(0.5) {
+        entities[number].references[index].isDenying = true
+        entities[entities[number].references[index].destination].updateWins = true
+      }
+    }
   }
 
   private static let firstLinkEntity = 100
@@ -99,6 +128,14 @@ struct SimulatedModel {
           let other = random.chance(0.2) ? MergeRule(rawValue: UInt8(1 + random.number(below: 4))) : nil
           if rule != .counter || other == nil { earlier.entities[entity.id]?.merging[property] = other }
         }
+      }
+      return earlier
+    }
+    if entities.contains(where: \.updateWins), random.chance(0.5) {
+      var earlier = syncModel
+      for entity in syncModel.entities.keys.sorted() where random.chance(0.5) {
+        earlier.entities[entity]?.updateWins = false
+        if random.chance(0.5) { earlier.entities[entity]?.denying = [] }
       }
       return earlier
     }

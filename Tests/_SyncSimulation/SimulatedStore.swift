@@ -305,9 +305,19 @@ final class SimulatedStore: SyncStore {
       for change in changes where state.entries[change.id] == nil && pending(of: change.id, after: 0) == nil {
         if let object = state.objects[change.id] { try addBaseline(object, of: change.id) }
       }
+      // The links of a deleted object exist again if it does.
+      for change in changes where change.values == nil && model?.updateWins(change.entity) ?? false {
+        for referrer in (state.referrers[change.id] ?? [:]).keys.sorted()
+        where state.entries[referrer] == nil && pending(of: referrer, after: 0) == nil {
+          if let object = state.objects[referrer], object.isLink { try addBaseline(object, of: referrer) }
+        }
+      }
       let stamp = Stamp(state.zone.clock.stamp(at: wall), state.zone.device)
       let saved = changes
-      let changes = changes.map { $0.isLink ? linkChange($0, stamp) : objectChange($0, stamp) }
+      let changes = try changes.map { change in
+        if change.isLink { return linkChange(change, stamp) }
+        return try change.values == nil ? deletion(change, among: saved) : objectChange(change, stamp)
+      }
       state.lastNumber += 1
       let save = PendingSave(number: state.lastNumber, stamp: stamp, changes: changes)
       state.saves.append(save)
@@ -333,9 +343,41 @@ final class SimulatedStore: SyncStore {
 
   /// Returns a change of an object with the rules that the device's model declares.
   private func objectChange(_ change: PendingChange, _ stamp: Stamp) -> PendingChange {
-    guard let values = change.values, let rules = model?.merging(of: change.entity), !rules.isEmpty else { return change }
+    let rules = model?.merging(of: change.entity) ?? [:]
+    guard let values = change.values else { return change }
+    if state.objects[change.id] == nil, let known = known(of: change.id), known.isDeleted, known.deletionMark != nil {
+      return .reinsertion(of: change.id, entity: change.entity, values, in: known, rules: rules, first: stamp)
+    }
+    if rules.isEmpty { return change }
     return PendingChange(
       change.id, entity: change.entity, values, replacing: state.objects[change.id]?.values ?? [:], rules: rules, first: stamp)
+  }
+
+  /// Returns a deletion with what it has seen, if edits can win over it.
+  private func deletion(_ change: PendingChange, among saved: [PendingChange]) throws -> PendingChange {
+    guard let model, model.updateWins(change.entity) else { return change }
+    let changed = Set(saved.map(\.id))
+    let references = try denyingReferences(to: change.id, model, after: state.zone.settledThrough, except: changed.contains)
+    return .deletion(of: change.id, entity: change.entity, from: known(of: change.id), references: references)
+  }
+
+  private func known(of id: RecordID) -> Record? {
+    (state.entries[id]?.state).applying(pending(of: id, after: state.zone.settledThrough))
+  }
+
+  /// Returns the objects that were deleted so that they can be inserted again under the same records.
+  func deletedObjects() -> [RecordID: SyncedObject] {
+    var result: [RecordID: SyncedObject] = [:]
+    let ids = Set(state.entries.keys).union(state.saves.filter { $0.number > state.zone.settledThrough }.flatMap(\.changes).map(\.id))
+    for id in ids where state.objects[id] == nil {
+      guard let known = known(of: id), known.isDeleted, known.deletionMark != nil else { continue }
+      var values: [PropertyID: FieldValue] = [:]
+      for field in known.fields where !field.property.isOfRecordOnly {
+        values[field.property] = field.value == .superseded ? .null : field.rule == .counter ? Counter(field.value).sum : field.value
+      }
+      result[id] = SyncedObject(entity: known.entity, values)
+    }
+    return result
   }
 
   /// Returns a change of a link with its addition, or with those that it removes.

@@ -6,6 +6,7 @@ extension Simulation {
   func save(on device: SimulatedDevice, _ random: inout SimulationRandom) throws {
     var editor = ObjectEditor(
       objects: device.store.state.objects, model: model, version: device.model, setup)
+    if setup.hasDeletionMarks { editor.deleted = device.store.deletedObjects() }
     if setup.hasLinks, device.isForked, random.chance(0.6) {
       // The object can have the ID of a lost one.
       editor.insert(device.store.newID(), serial: newSerial(), &random)
@@ -20,8 +21,11 @@ extension Simulation {
       let choice = random.number(below: 100)
       if choice < (setup.hasFewObjects && editor.plainObjects.count > 7 ? 20 : 40) {
         editor.insert(device.store.newID(), serial: newSerial(), &random)
-      } else if choice < (setup.hasManyLinks ? 95 : setup.hasManyClaims ? 75 : setup.hasManyMerges ? 95 : 85) {
+      } else if choice < (setup.hasManyLinks ? 95 : setup.hasManyClaims ? 75 : setup.hasManyMerges ? 95 : setup.hasManyDeletions ? 60 : 85)
+      {
         editor.update(&random)
+      } else if setup.hasDeletionMarks, random.chance(setup.hasManyDeletions ? 0.4 : 0.2) {
+        editor.reinsert(&random)
       } else {
         editor.delete(&random)
       }
@@ -29,7 +33,7 @@ extension Simulation {
     let changes = editor.changes
     if changes.isEmpty { return }
     let serials = editor.serials
-    let former = device.store.state.objects
+    let former = editor.deleted.merging(device.store.state.objects) { $1 }
     let save = try device.store.save(changes, at: wall(of: device))
     try checks.checkDifferences(save, changes, former)
     checks.noteSave(save, serials, of: device)
@@ -50,6 +54,8 @@ struct ObjectEditor {
   private let hashing = SimulatedHashing()
   /// The links that were removed by deleting one of their ends only.
   private var impliedRemovals: Set<RecordID> = []
+  /// Objects that were deleted, and that can be inserted again under the same records.
+  var deleted: [RecordID: SyncedObject] = [:]
 
   init(objects: [RecordID: SyncedObject], model: SimulatedModel, version: SyncModel, _ setup: Simulation.Setup) {
     (self.objects, original, self.model, self.version) = (objects, objects, model, version)
@@ -147,10 +153,50 @@ struct ObjectEditor {
     // Often objects that others wait for.
     let exclusive = random.chance(0.4) ? claimingObjects : [:]
     guard let id = random.element(of: (exclusive.isEmpty ? plainObjects : exclusive).keys.sorted()) else { return }
+    if isDenied(id) { return }
     let links = objects.filter { $0.value.isLink }
     delete(id)
     // A store removes the links with the object, and may or may not record that.
     if !links.isEmpty, random.chance(0.5) { impliedRemovals.formUnion(links.keys.filter { objects[$0] == nil }) }
+  }
+
+  /// Returns whether an object that would remain refers to one that would be deleted, by a relationship that denies it.
+  private func isDenied(_ id: RecordID) -> Bool {
+    var (deleted, next): (Set<RecordID>, [RecordID]) = ([id], [id])
+    while let id = next.popLast() {
+      for (other, object) in objects {
+        for (property, value) in object.values where value.reference == id && model.syncModel.isRequired(property, of: object.entity) {
+          if version.isDenying(property, of: object.entity) { continue }
+          if deleted.insert(other).inserted { next.append(other) }
+        }
+      }
+    }
+    return objects.contains { other, object in
+      !deleted.contains(other)
+        && object.values.contains { property, value in
+          value.reference.map(deleted.contains) ?? false && version.isDenying(property, of: object.entity)
+        }
+    }
+  }
+
+  /// Inserts a deleted object again, as undoing the deletion does.
+  mutating func reinsert(_ random: inout SimulationRandom) {
+    let candidates = deleted.filter { id, object in
+      objects[id] == nil && original[id] == nil && version.updateWins(object.entity)
+        && model.entity(object.entity).references.allSatisfy { reference in
+          guard reference.isRequired else { return true }
+          guard let destination = object.values[reference.property]?.reference, objects[destination] != nil else { return false }
+          return !reference.isExclusive || !objects.values.contains { $0.values[reference.property] == .reference(destination) }
+        }
+    }
+    guard let id = random.element(of: candidates.keys.sorted()), var object = candidates[id] else { return }
+    for reference in model.entity(object.entity).references {
+      if let destination = object.values[reference.property]?.reference, objects[destination] == nil {
+        object.values[reference.property] = .null
+      }
+      release(reference, object.values[reference.property])
+    }
+    objects[id] = object
   }
 
   /// Adds or removes a link.

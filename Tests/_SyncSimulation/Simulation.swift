@@ -45,7 +45,7 @@ package final class Simulation {
     /// Whether many saves of different devices have the same time.
     var hasCoarseClocks: Bool { (seed >> 8) % 4 == 0 }
     /// Whether devices have earlier versions of the model for a time.
-    var hasEarlierModels: Bool { (seed >> 16) % (hasRules ? 2 : 5) == 0 }
+    var hasEarlierModels: Bool { (seed >> 16) % (hasRules || hasDeletionMarks ? 2 : 5) == 0 }
     /// Whether there are few objects, which devices often refer to by the same one-to-one relationships.
     var hasManyClaims: Bool { (seed >> 24) % 3 == 0 }
     /// Whether there are many-to-many relationships.
@@ -56,8 +56,12 @@ package final class Simulation {
     var hasRules: Bool { (seed >> 52) % 3 == 0 }
     /// Whether there are few objects, whose attributes devices often change.
     var hasManyMerges: Bool { (seed >> 52) % 6 == 0 && !hasManyClaims && !hasManyLinks }
+    /// Whether edits win over deletions, and objects deny deletions.
+    var hasDeletionMarks: Bool { (seed >> 12) % 3 == 0 }
+    /// Whether there are few objects, which devices often delete and insert again.
+    var hasManyDeletions: Bool { (seed >> 12) % 6 == 0 && !hasManyClaims && !hasManyLinks && !hasManyMerges }
     /// Whether objects are rarely inserted when there are some.
-    var hasFewObjects: Bool { hasManyClaims || hasManyLinks || hasManyMerges }
+    var hasFewObjects: Bool { hasManyClaims || hasManyLinks || hasManyMerges || hasManyDeletions }
     /// Whether the hub is a file that each device opens itself, so that its clock is that of the device.
     var hasClockOfDevices: Bool { (seed >> 32) % 6 == 0 }
 
@@ -106,7 +110,9 @@ package final class Simulation {
     self.setup = setup
     loss = setup.loss
     var random = SimulationRandom(setup.seed)
-    model = SimulatedModel(&random, hasManyClaims: setup.hasManyClaims, hasLinks: setup.hasLinks, hasRules: setup.hasRules)
+    model = SimulatedModel(
+      &random, hasManyClaims: setup.hasManyClaims, hasLinks: setup.hasLinks, hasRules: setup.hasRules,
+      hasDeletionMarks: setup.hasDeletionMarks)
     var hubLimits = Hub.Limits()
     (hubLimits.partLifetime, hubLimits.commitsUntilCleanup) = (20_000, 3)
     hub = Hub(hashing, limits: hubLimits)

@@ -60,7 +60,7 @@ extension SimulationChecks {
   private static func merges(_ value: FieldValue, _ save: Save, _ field: Field) -> Bool {
     if value == .null { return true }
     switch field.rule {
-    case .latest, .counter: return true
+    case .latest, .counter, .deletion: return true
     case .firstWriter: return field.value == value || field.value != .null && field.stamp <= save.stamps.max() ?? field.stamp
     case .max: return extreme([value, field.value], isMaximum: true) == field.value
     case .min: return extreme([value, field.value], isMaximum: false) == field.value
@@ -166,7 +166,7 @@ extension SimulationChecks {
   private static func isExpected(_ value: FieldValue, _ rule: MergeRule, _ history: History) -> Bool {
     let values = ([history.baseline].compactMap { $0 } + history.values.map(\.value)).filter { $0 != .null }
     switch rule {
-    case .latest: return true
+    case .latest, .deletion: return true
     case .max: return value == extreme(values, isMaximum: true)
     case .min: return value == extreme(values, isMaximum: false)
     case .union:

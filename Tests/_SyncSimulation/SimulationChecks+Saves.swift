@@ -20,6 +20,8 @@ extension SimulationChecks {
 
     /// The additions that the device had when it removed links, by the position of the change.
     var removed: [Int: Set<Stamp>] = [:]
+    /// What the device knew of the objects that it deleted, by the position of the change.
+    var known: [Int: Knowledge] = [:]
     /// The times with which the hub has accepted the save.
     var acceptedTimes: Set<HybridTime> = []
     var lastTime: HybridTime { stamps[stamps.count - 1].time }
@@ -50,7 +52,7 @@ extension SimulationChecks {
     init(copying save: Save) {
       (device, number, changes, serials, stamps) = (save.device, save.number, save.changes, save.serials, save.stamps)
       (isAccepted, isLost, isReplaced) = (save.isAccepted, save.isLost, save.isReplaced)
-      (removed, acceptedTimes) = (save.removed, save.acceptedTimes)
+      (removed, known, acceptedTimes) = (save.removed, save.known, save.acceptedTimes)
     }
 
     /// Replaces a record by another one that its object has got.

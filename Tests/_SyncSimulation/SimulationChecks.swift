@@ -21,6 +21,8 @@ final class SimulationChecks {
   private var deletions: Set<Int64> = []
   /// The renewals of each device that were applied to its saves.
   private var renewalCounts: [Int: Int] = [:]
+  /// Whether objects have got other records.
+  private(set) var hasRenewals = false
   /// A number that is another one after each change of what is known of earlier saves.
   private var revision = 0
   /// The revisions of each device's content and of the saves at the last check.
@@ -38,6 +40,7 @@ final class SimulationChecks {
     let save = Save(save, serials, of: device.number)
     noteRemovals(save, of: device)
     noteReplacedValues(of: save, of: device)
+    noteDeletions(save, of: device)
     if byStamp[save.stamps[0]] != nil { revision += 1 }
     saves.append(save)
     byDevice[device.number, default: [:]][save.number] = save
@@ -48,7 +51,7 @@ final class SimulationChecks {
   /// Records that objects have got other records.
   func noteRenewals(of device: SimulatedDevice) {
     for (former, new) in device.store.state.renewals.dropFirst(renewalCounts[device.number] ?? 0) {
-      revision += 1
+      (revision, hasRenewals) = (revision + 1, true)
       for save in (byDevice[device.number] ?? [:]).values.sorted(by: { $0.number < $1.number }) {
         if let copy = save.renew(former, new) { add(copy) }
       }
@@ -142,7 +145,8 @@ final class SimulationChecks {
       return view.state(of: id)?.isDeleted ?? false
     }
     // After a kill, the effects of a save on one-to-one relationships may not be reviewed yet.
-    let isReviewing = device.model.hasExclusiveReferences || device.model.hasMergeRules || state.zone.hasMergeRules ?? false
+    let isReviewing =
+      device.model.hasRivals || device.model.hasDeletionMarks || device.model.hasMergeRules || state.zone.hasMergeRules ?? false
     let isReviewed = !isReviewing || state.lastNumber <= max(state.zone.reviewedThrough, state.zone.settledThrough)
     if isReviewed, expected != state.objects {
       let ids = Set(expected.keys).union(state.objects.keys)
@@ -189,7 +193,7 @@ final class SimulationChecks {
     self.sequences[device.number] = sequences
     // Deletions are final.
     for (id, entry) in state.entries
-    where entry.base?.record.isDeleted ?? false && state.objects[id] != nil && !isAddedAgain(id) {
+    where entry.base?.record.isTombstone ?? false && state.objects[id] != nil && !isAddedAgain(id) {
       throw SimulationFailure(invariant: "deletions are final", detail: "device \(device.number): \(id.low)")
     }
     if !simulation.setup.losesKeys { try checkAtomicity(view, device) }
@@ -208,10 +212,11 @@ final class SimulationChecks {
       for field in view.state(of: id)?.fields ?? [] {
         // A save whose objects got other records counts as two.
         let writers = (byStamp[field.stamp] ?? []).filter { $0.has(written: field, of: id) }
-        for save in savesOfDots(field, id) {
+        for save in savesOfDots(field, id) + savesOfDeletions(field, id) {
           guard let change = missingChange(of: save) else { continue }
           throw SimulationFailure(
-            invariant: "saves are atomic", detail: "device \(device.number): a counter of save \(save.number) without \(change.id.low)")
+            invariant: "saves are atomic",
+            detail: "device \(device.number): a counter or a deletion of save \(save.number) without \(change.id.low)")
         }
         guard let save = writers.first, writers.allSatisfy({ missingChange(of: $0) != nil }), let change = missingChange(of: save) else {
           continue
@@ -228,13 +233,13 @@ final class SimulationChecks {
   private func includes(_ change: PendingChange, of save: Save, _ view: StateView) -> Bool {
     if save.revived.contains(change.id) { return true }
     // An object that was deleted before its insertion was sent leaves no record. Another object can have that.
-    guard let state = view.state(of: change.id), state.isDeleted || view.serial(of: change.id) == save.serials[change.id] else {
+    guard let state = view.state(of: change.id), state.isTombstone || view.serial(of: change.id) == save.serials[change.id] else {
       return save.serials[change.id].map(deletions.contains) ?? false
     }
-    guard let values = change.values else { return state.isDeleted }
+    guard let values = change.values else { return includesDeletion(change, of: save, state) }
     if change.isLink { return includesLink(change, of: save, state) }
     let stamp = save.lowestStamp
-    return state.isDeleted
+    return state.isTombstone
       || includesCounters(change, state)
         && values.allSatisfy { property, value in
           guard let field = state[property] else { return false }
@@ -294,6 +299,7 @@ final class SimulationChecks {
     try checkLinks(simulation, view)
     try checkRules(simulation, view)
     try checkJournals(simulation, view)
+    try checkDeletions(simulation, view)
     for (id, object) in baseline where first.objects[id] == nil && !object.isLink {
       if view.lacksDestination(id) || mayBeDeleted(baselineSerials[id]) { continue }
       throw SimulationFailure(invariant: "only deletions delete", detail: "baseline \(id.low)")
@@ -317,7 +323,10 @@ final class SimulationChecks {
     for (id, object) in first.objects {
       guard let stored = simulation.storage.state.records[simulation.hashing.name(of: id)], !stored.isDeleted,
         let record = try? simulation.hashing.open(stored).record, record == view.state(of: id)
-      else { throw SimulationFailure(invariant: "the hub has everything", detail: "\(id.low) \(object)") }
+      else {
+        throw SimulationFailure(
+          invariant: "the hub has everything", detail: "\(id.low) \(object), \(String(describing: view.state(of: id)))")
+      }
     }
   }
 }

@@ -10,6 +10,8 @@ struct StateView {
   /// Nil for real stores, whose objects have no serial numbers.
   private let simulated: SimulatedModel?
   private let unsynchronized: [RecordID: SyncedObject]
+  /// The records that are neither deleted nor links that were removed.
+  private let live: Set<RecordID>
 
   init(_ state: SimulatedStore.State, _ simulated: SimulatedModel?, _ version: SyncModel) {
     (model, self.simulated) = (version, simulated)
@@ -22,8 +24,10 @@ struct StateView {
     for (id, changes) in pending { states[id] = states[id].applying(changes) }
     self.states = states
     entries = state.entries
+    let live = Self.live(states, version)
+    self.live = live
     var claims: [PropertyID: [RecordID: [(stamp: Stamp, id: RecordID)]]] = [:]
-    for (id, state) in states {
+    for (id, state) in states where live.contains(id) {
       for field in state.fields where model.isExclusive(field.property, of: state.entity) {
         guard let destination = field.value.reference else { continue }
         claims[field.property, default: [:]][destination, default: []].append((field.stamp, id))
@@ -31,6 +35,47 @@ struct StateView {
     }
     self.claims = claims
     unsynchronized = state.objects.filter { states[$0.key] == nil && state.entries[$0.key] == nil }
+  }
+
+  /// Returns the records that are live by their own states, and those whose deletion is denied by others.
+  private static func live(_ states: [RecordID: Record], _ model: SyncModel) -> Set<RecordID> {
+    var live: Set<RecordID> = []
+    for (id, state) in states where !isDeleted(state) && !lacksAddition(state, model) { live.insert(id) }
+    var next = Array(live)
+    while let id = next.popLast() {
+      guard let state = states[id] else { continue }
+      for field in state.fields where model.isDenying(field.property, of: state.entity) {
+        guard let destination = field.value.reference, !live.contains(destination), let denied = states[destination], !denied.isTombstone,
+          let mark = denied.deletionMark
+        else { continue }
+        let key = PropertyID.reference(field.property, of: id)
+        if mark.entries.contains(where: {
+          $0.property == key && $0.stamp.device == field.stamp.device && $0.stamp.time >= field.stamp.time
+        }) {
+          continue
+        }
+        live.insert(destination)
+        next.append(destination)
+      }
+    }
+    return live
+  }
+
+  /// Returns whether the record of an object says that it was deleted.
+  private static func isDeleted(_ state: Record) -> Bool {
+    if state.isTombstone { return true }
+    guard let mark = state.deletionMark else { return false }
+    func isSeen(_ property: PropertyID, _ stamp: Stamp) -> Bool {
+      mark.entries.contains { entry in
+        entry.stamp.device == stamp.device && entry.stamp.time >= stamp.time
+          && (entry.property == property || entry.property == .deletion && property != .revival)
+      }
+    }
+    return state.fields.allSatisfy { field in
+      if field.property == .deletion { return true }
+      if field.rule != .counter { return isSeen(field.property, field.stamp) }
+      return Counter(field.value).entries.allSatisfy { isSeen(field.property, Stamp($0.time, $0.device)) }
+    }
   }
 
   var ids: [RecordID] { Array(states.keys) }
@@ -51,7 +96,7 @@ struct StateView {
     guard let base = entries[id]?.base?.record, !base.isDeleted, objects[id] == nil, let state = states[id] else { return false }
     return state.fields.contains { field in
       guard let destination = field.value.reference, model.isRequired(field.property, of: state.entity) else { return false }
-      return entries[destination]?.base?.record.isDeleted ?? false
+      return entries[destination]?.base?.record.isTombstone ?? false
     }
   }
 
@@ -75,7 +120,7 @@ struct StateView {
   /// Returns a record whose optional one-to-one relationship was replaced by that of another record, although its state still has it.
   func unresolvedReference() -> RecordID? {
     states.keys.sorted().first { id in
-      guard let state = states[id] else { return false }
+      guard let state = states[id], live.contains(id) else { return false }
       return state.fields.contains { !model.isRequired($0.property, of: state.entity) && !isLatest($0, of: id) }
     }
   }
@@ -84,10 +129,12 @@ struct StateView {
   private func isLink(_ state: Record) -> Bool { model.entities[state.entity]?.isLink ?? false }
 
   /// Returns whether a record is a link of which all additions were removed.
-  private func lacksAddition(_ state: Record) -> Bool { isLink(state) && !state.fields.contains { $0.value == .integer(1) } }
+  private static func lacksAddition(_ state: Record, _ model: SyncModel) -> Bool {
+    model.isLink(state.entity) && !state.fields.contains { $0.value == .integer(1) }
+  }
 
   func objects() -> [RecordID: SyncedObject] {
-    var present = Set(states.filter { !$0.value.isDeleted && model.entities[$0.value.entity] != nil && !lacksAddition($0.value) }.keys)
+    var present = Set(states.filter { live.contains($0.key) && model.entities[$0.value.entity] != nil }.keys)
     present.formUnion(unsynchronized.keys)
     while true {
       let missing = present.filter { id in
@@ -103,7 +150,7 @@ struct StateView {
     for id in present {
       guard let state = states[id] else { continue }
       var values: [PropertyID: FieldValue] = [:]
-      for field in state.fields where !isLink(state) || Self.linkEnds.contains(field.property) {
+      for field in state.fields where isLink(state) ? Self.linkEnds.contains(field.property) : !field.property.isOfRecordOnly {
         if field.value == .superseded {
           values[field.property] = .null
         } else if let destination = field.value.reference, !present.contains(destination) || !isLatest(field, of: id) {

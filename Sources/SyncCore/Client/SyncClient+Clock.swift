@@ -61,7 +61,7 @@ extension SyncClient {
       entry.held = new
       try store.setEntry(entry, of: id)
       restamped.insert(id)
-      if model.hasExclusiveReferences { restamped.formUnion(try rivals(of: held, in: store)) }
+      if model.hasRivals { restamped.formUnion(try rivals(of: held, in: store)) }
     }
     return restamped
   }
@@ -98,7 +98,7 @@ extension SyncClient {
         stamps[save.number] = stamp
       }
       restamped.insert(change.id)
-      if model.hasExclusiveReferences { restamped.formUnion(try rivals(of: change.record(save.stamp), in: store)) }
+      if model.hasRivals { restamped.formUnion(try rivals(of: change.record(save.stamp), in: store)) }
     }
     try store.restamp(stamps, additions: others)
     restamped.formUnion(try restampOthers())

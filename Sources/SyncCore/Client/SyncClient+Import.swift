@@ -130,11 +130,11 @@ extension SyncClient {
     var entry = try store.entry(of: id) ?? newEntry(of: id, record, in: store)
     var changed = [id]
     let state = entry.state
-    if state == nil || model.hasExclusiveReferences {
+    if state == nil || model.hasRivals {
       let pending = try store.pendingChanges(of: id, after: try store.zone().settledThrough)
       if state == nil, pending != nil { unexpected.insert(id) }
       // Its former destinations may be free.
-      if model.hasExclusiveReferences { changed += try rivals(of: state.joined(with: pending), in: store) }
+      if model.hasRivals { changed += try rivals(of: state.joined(with: pending), in: store) }
     }
     entry.setBase(RecordEntry.VersionedRecord(stored.sequence, stored.version, record))
     try store.setEntry(entry, of: id)

@@ -18,19 +18,23 @@ extension SyncClient {
     let base = entry.base?.record
     guard let unsent = held.applying(try store.pendingChanges(of: id, after: settled)) else {
       if new.isDeleted, let base, try isRequired(id, byChangesAfter: settled, in: store) {
-        try store.addToJournal(JournalEntry(id, .deletion, losing: base, winning: new, object: base))
+        try store.addToJournal(JournalEntry(id, .deletion, losing: base, winning: new.deletion, object: base))
       }
       return
     }
-    let changed = new.fields.filter { $0.stamp != base?[$0.property]?.stamp && $0.stamp.device != zone.device }
+    let changed = new.fields.filter {
+      !$0.property.isOfRecordOnly && $0.stamp != base?[$0.property]?.stamp && $0.stamp.device != zone.device
+    }
     switch (unsent.isDeleted, new.isDeleted) {
     case (true, true): return
     case (false, true):
-      try store.addToJournal(JournalEntry(id, .deletion, losing: unsent, winning: new, object: base.applying(unsent)))
+      // The edit can have won over the deletion.
+      if !new.applying(unsent).isDeleted { return }
+      try store.addToJournal(JournalEntry(id, .deletion, losing: unsent, winning: new.deletion, object: base.applying(unsent)))
     case (true, false):
-      if base == nil || changed.isEmpty { return }
+      if base == nil || changed.isEmpty || !new.applying(unsent).isDeleted { return }
       let losing = Record(entity: new.entity, .live(changed))
-      try store.addToJournal(JournalEntry(id, .deletion, losing: losing, winning: unsent, object: new))
+      try store.addToJournal(JournalEntry(id, .deletion, losing: losing, winning: unsent.deletion, object: new))
     case (false, false):
       var (mine, theirs): ((losing: [Field], winning: [Field]), (losing: [Field], winning: [Field])) = (([], []), ([], []))
       for field in unsent.fields {
@@ -74,6 +78,11 @@ extension SyncClient {
       return state.fields.contains { $0.value == .reference(id) && model.isRequired($0.property, of: state.entity) }
     }
   }
+}
+
+extension Record {
+  /// The deletion of a deleted object, without its values.
+  fileprivate var deletion: Record { Record(entity: entity, .deleted(self[.deletion]?.stamp ?? latestStamp ?? Stamp(.zero, DeviceID(0)))) }
 }
 
 extension Field {

@@ -1,32 +1,37 @@
 extension SyncClient {
-  /// Returns the records that refer to the same destinations as a record, by one-to-one relationships.
+  /// Returns the records whose objects can depend on the references of a record: those that refer to the same destinations by one-to-one
+  /// relationships, and destinations whose deletion it denies.
   func rivals(of record: Record?, in store: some SyncStore) throws -> [RecordID] {
-    try record?.claims(model).flatMap { try store.referrers(of: $0.claim.destination, through: $0.claim.property) } ?? []
+    guard let record else { return [] }
+    let claimants = try record.claims(model).flatMap { try store.referrers(of: $0.claim.destination, through: $0.claim.property) }
+    return claimants + record.deniedDestinations(model)
   }
 
   /// Updates objects that new saves have effects on which the application did not see.
   ///
   /// - When an application deletes an object or changes its one-to-one relationship, the destination may be free for a record that the
-  ///   application does not see.
+  ///   application does not see. An object whose deletion it has denied may not exist any more.
+  /// - What refers to an object that the application inserts again is visible again.
   /// - An attribute with a rule (``MergeRule``) can have another value than the one that was saved.
   func reviewSaves(in store: some SyncStore) throws {
     try store.transaction {
       var zone = try store.zone()
       let hasMergeRules = model.hasMergeRules || zone.hasMergeRules ?? false
-      guard model.hasExclusiveReferences || hasMergeRules else { return }
+      guard model.hasRivals || hasMergeRules || model.hasDeletionMarks else { return }
       let start = max(zone.reviewedThrough, zone.settledThrough)
       var (last, concernsClaims, changed) = (start, false, RecordSet())
       try forEachChange(after: start, in: store) { save, change in
         last = save.number
-        let exclusive = model.entities[change.entity]?.exclusive ?? []
-        if !exclusive.isEmpty, change.values.map({ !exclusive.isDisjoint(with: $0.keys) }) ?? true { concernsClaims = true }
+        let references = rivalReferences(of: change.entity)
+        if !references.isEmpty, change.values.map({ !references.isDisjoint(with: $0.keys) }) ?? true { concernsClaims = true }
+        if change.isReinsertion { changed.formUnion(try [change.id] + store.referrers(of: change.id)) }
         if hasMergeRules, try hasMergeRule(change, in: store) { changed.insert(change.id) }
       }
       if last == start { return }
       if concernsClaims {
         // What the new saves replace can be in earlier ones that were not sent yet.
         try forEachChange(after: zone.settledThrough, in: store) { save, change in
-          guard let exclusive = model.entities[change.entity]?.exclusive, !exclusive.isEmpty else { return }
+          if rivalReferences(of: change.entity).isEmpty { return }
           let entry = try store.entry(of: change.id)
           for record in [change.record(save.stamp), entry?.base?.record, entry?.held] {
             changed.formUnion(try rivals(of: record, in: store))
@@ -37,6 +42,11 @@ extension SyncClient {
       zone.reviewedThrough = last
       try store.setZone(zone)
     }
+  }
+
+  /// Returns the relationships of an entity on which other objects than their owners depend.
+  private func rivalReferences(of entity: EntityID) -> Set<PropertyID> {
+    model.entities[entity].map { $0.exclusive.union($0.denying) } ?? []
   }
 
   /// Returns the records with attributes that have rules and were changed by saves that become settled.

@@ -15,6 +15,8 @@ package enum FieldValue: Sendable {
   case superseded
   /// What an attribute counts (``MergeRule/counter``). A counter that nothing was added to is null.
   case counter(Counter)
+  /// What the deletions of the object have seen.
+  case deletion(DeletionMark)
 
   /// The referenced record, if the value is a reference.
   package var reference: RecordID? {
@@ -30,6 +32,7 @@ package enum FieldValue: Sendable {
     case .bytes(let bytes): bytes.count
     case .reference: 16
     case .counter(let counter): 20 * counter.entries.count
+    case .deletion(let mark): 8 * mark.entries.count
     }
   }
 }
@@ -45,6 +48,7 @@ extension FieldValue: Hashable {
     case (.bytes(let one), .bytes(let other)): one == other
     case (.reference(let one), .reference(let other)): one == other
     case (.counter(let one), .counter(let other)): one == other
+    case (.deletion(let one), .deletion(let other)): one == other
     default: false
     }
   }
@@ -59,6 +63,7 @@ extension FieldValue: Hashable {
     case .reference(let id): hasher.combine(id)
     case .superseded: hasher.combine(1)
     case .counter(let counter): hasher.combine(counter)
+    case .deletion(let mark): hasher.combine(mark)
     }
   }
 }
@@ -73,6 +78,7 @@ extension FieldValue: Comparable {
     case (.bytes(let one), .bytes(let other)): one.lexicographicallyPrecedes(other)
     case (.reference(let one), .reference(let other)): one < other
     case (.counter(let one), .counter(let other)): one.entries.lexicographicallyPrecedes(other.entries)
+    case (.deletion(let one), .deletion(let other)): one.entries.lexicographicallyPrecedes(other.entries)
     default: one.kind < other.kind
     }
   }
@@ -87,6 +93,7 @@ extension FieldValue: Comparable {
     case .reference: 5
     case .superseded: 6
     case .counter: 7
+    case .deletion: 8
     }
   }
 }

@@ -14,6 +14,8 @@ package enum MergeRule: UInt8, Hashable, Comparable, Sendable {
   case union = 4
   /// Saves write differences, which are added up (``Counter``).
   case counter = 5
+  /// What deletions have seen is joined (``DeletionMark``). No attribute has this rule.
+  case deletion = 6
 
   package static func < (one: MergeRule, other: MergeRule) -> Bool { one.rawValue < other.rawValue }
 }
@@ -44,6 +46,9 @@ extension Field {
     case .counter:
       let counter = Counter(value).joined(with: Counter(other.value))
       return Field(property, counter.fieldValue, Swift.max(stamp, other.stamp), .counter)
+    case .deletion:
+      let mark = DeletionMark(value).joined(with: DeletionMark(other.value))
+      return Field(property, .deletion(mark), Swift.max(stamp, other.stamp), .deletion)
     }
   }
 

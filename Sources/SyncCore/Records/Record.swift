@@ -24,7 +24,8 @@ package struct Record: Hashable, Sendable {
     self.init(entity: entity, .live(fields.sorted { $0.property < $1.property }))
   }
 
-  package var isDeleted: Bool { if case .deleted = content { true } else { false } }
+  /// Whether the object was deleted for good. There are deletions that edits can win over, too (``DeletionMark``).
+  package var isTombstone: Bool { if case .deleted = content { true } else { false } }
 
   /// The values; empty for a tombstone.
   package var fields: [Field] { if case .live(let fields) = content { fields } else { [] } }
@@ -33,7 +34,7 @@ package struct Record: Hashable, Sendable {
   package subscript(property: PropertyID) -> Field? { fields.first { $0.property == property } }
 
   /// Whether values are not merged by ``MergeRule/latest``.
-  var hasMergeRules: Bool { fields.contains { $0.rule != .latest } }
+  var hasMergeRules: Bool { fields.contains { $0.rule != .latest && $0.rule != .deletion } }
 
   /// The stamps of the values, or of the deletion.
   package var stamps: [Stamp] {
@@ -105,7 +106,10 @@ package struct Record: Hashable, Sendable {
     switch content {
     case .deleted(let stamp): return Record(entity: entity, .deleted(transform(stamp)))
     case .live(var fields):
-      for index in fields.indices { fields[index].stamp = transform(fields[index].stamp) }
+      for index in fields.indices {
+        fields[index].stamp = transform(fields[index].stamp)
+        if case .deletion(let mark) = fields[index].value { fields[index].value = .deletion(mark.mapStamps(transform)) }
+      }
       return Record(entity: entity, .live(fields))
     }
   }

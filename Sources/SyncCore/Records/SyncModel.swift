@@ -6,6 +6,12 @@ package struct SyncModel: Hashable, Sendable {
     package var references: [PropertyID: Bool]
     /// The to-one relationships whose destinations admit one referrer only: of a one-to-one relationship, the side that is stored.
     package var exclusive: Set<PropertyID>
+    /// The to-one relationships whose destinations cannot be deleted while an object refers to them: those whose inverse has the delete rule
+    /// Deny. Of links, the ends.
+    package var denying: Set<PropertyID>
+    /// Whether an edit wins over a deletion that did not know it (``DeletionMark``). It must be set also if the deletion of an object can be
+    /// denied. A device whose model does not say so deletes for good.
+    package var updateWins: Bool
     /// Whether the records are links (``Link``).
     package var isLink: Bool
     /// Whether the links have no direction.
@@ -14,16 +20,19 @@ package struct SyncModel: Hashable, Sendable {
     package var merging: [PropertyID: MergeRule]
 
     package init(
-      references: [PropertyID: Bool], exclusive: Set<PropertyID> = [], merging: [PropertyID: MergeRule] = [:], isLink: Bool = false,
-      isSymmetric: Bool = false
+      references: [PropertyID: Bool], exclusive: Set<PropertyID> = [], denying: Set<PropertyID> = [], updateWins: Bool = false,
+      merging: [PropertyID: MergeRule] = [:], isLink: Bool = false, isSymmetric: Bool = false
     ) {
+      (self.denying, self.updateWins) = (denying, updateWins)
       (self.references, self.exclusive, self.merging) = (references, exclusive, merging)
       (self.isLink, self.isSymmetric) = (isLink, isSymmetric)
     }
 
     /// Returns the entity of the links of a relationship.
-    package static func link(isSymmetric: Bool = false) -> Entity {
-      Entity(references: [.linkSource: true, .linkDestination: true], isLink: true, isSymmetric: isSymmetric)
+    ///
+    /// - Parameter denying: The ends that cannot be deleted while there is a link.
+    package static func link(isSymmetric: Bool = false, denying: Set<PropertyID> = []) -> Entity {
+      Entity(references: [.linkSource: true, .linkDestination: true], denying: denying, isLink: true, isSymmetric: isSymmetric)
     }
   }
 
@@ -35,6 +44,15 @@ package struct SyncModel: Hashable, Sendable {
 
   /// Returns whether the destination of a relationship admits one referrer only.
   package func isExclusive(_ property: PropertyID, of entity: EntityID) -> Bool { entities[entity]?.exclusive.contains(property) ?? false }
+
+  /// Returns whether an edit wins over a deletion that did not know it.
+  package func updateWins(_ entity: EntityID) -> Bool { entities[entity]?.updateWins ?? false }
+
+  /// Returns whether the destination of a relationship cannot be deleted while an object refers to it.
+  package func isDenying(_ property: PropertyID, of entity: EntityID) -> Bool { entities[entity]?.denying.contains(property) ?? false }
+
+  /// The relationships whose destinations cannot be deleted while an object refers to them.
+  package var denyingReferences: Set<PropertyID> { entities.values.reduce(into: []) { $0.formUnion($1.denying) } }
 
   /// Returns whether the records of an entity are links.
   package func isLink(_ entity: EntityID) -> Bool { entities[entity]?.isLink ?? false }
@@ -49,6 +67,12 @@ package struct SyncModel: Hashable, Sendable {
 
   /// Whether attributes have rules.
   package var hasMergeRules: Bool { entities.values.contains { !$0.merging.isEmpty } }
+
+  /// Whether objects can depend on a record that refers to them, or on another one that refers to the same object.
+  package var hasRivals: Bool { entities.values.contains { !$0.exclusive.isEmpty || !$0.denying.isEmpty } }
+
+  /// Whether edits can win over deletions.
+  package var hasDeletionMarks: Bool { entities.values.contains(where: \.updateWins) }
 
   /// Whether there are one-to-one relationships.
   package var hasExclusiveReferences: Bool { entities.values.contains { !$0.exclusive.isEmpty } }

@@ -11,6 +11,7 @@ package struct PendingChange: Hashable, Sendable {
   ///
   /// - Of a link: the addition, with the stamp that the save got first, or the additions that were removed.
   /// - What the save has added to counters. Only the dots have times of their own. The fields get the stamp of the save.
+  /// - Of a deletion that edits can win over: what it has seen (``deletion(of:entity:from:references:)``).
   package let ownFields: [Field]
 
   package init(
@@ -24,7 +25,7 @@ package struct PendingChange: Hashable, Sendable {
 
   /// Returns the change as a part of the record's state.
   package func record(_ stamp: Stamp) -> Record {
-    guard let values else { return Record(entity: entity, .deleted(stamp)) }
+    guard let values else { return deletionRecord(stamp) }
     let record = Record(entity: entity, values, stamp, rules: rules)
     if ownFields.isEmpty { return record }
     let own = ownFields.map { $0.rule == .counter ? Field($0.property, $0.value, stamp, .counter) : $0 }
@@ -84,8 +85,13 @@ extension PendingChange {
     return PendingChange(id, entity: link.relationship, link.values, ownFields: removed.sorted { $0.property < $1.property })
   }
 
-  /// Returns the change with the stamps of additions replaced. They keep their devices. Counters do not change.
+  /// Returns the change with the stamps of additions, and of what a deletion has seen, replaced. They keep their devices. Counters do not
+  /// change.
   package func restamped(_ transform: (Stamp) -> Stamp) -> PendingChange {
+    if let mark = deletionMark {
+      let field = Field(.deletion, .deletion(mark.mapStamps(transform)), ownFields[0].stamp, .deletion)
+      return PendingChange(id, entity: entity, nil, ownFields: [field])
+    }
     if !isLink { return self }
     return PendingChange(
       id, entity: entity, values, rules: rules, ownFields: ownFields.map { Field($0.property, $0.value, transform($0.stamp)) })

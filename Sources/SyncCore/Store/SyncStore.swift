@@ -27,18 +27,23 @@ package protocol SyncStore: AnyObject {
   /// is determined once, before anything is imported that was not there when the link was removed. A link need not be removed when one of
   /// its ends is deleted.
   ///
+  /// Objects whose entities have ``SyncModel/Entity/updateWins`` are deleted by ``PendingChange/deletion(of:entity:from:references:)``. What a
+  /// deletion has seen is determined once too, at the same time as removals of links. The links that such a deletion removes, and that were
+  /// there before synchronization began, must have entries, because they exist again if the object does. An object that is inserted under the record of a deleted
+  /// one is changed by ``PendingChange/reinsertion(of:entity:_:in:rules:first:)``.
+  ///
   /// - Parameter position: The number of changes to skip.
   func changes(of save: Int64, from position: Int, maximumCount: Int) throws -> [PendingChange]
   /// Returns the changes that saves after a number have made to a record, each of them applied to those before (``Record/applying(_:)``).
   func pendingChanges(of id: RecordID, after number: Int64) throws -> Record?
-  /// Replaces the stamps of saves, and those of the additions of links in the changes of all pending saves
+  /// Replaces the stamps of saves, and those of the additions of links and of what deletions have seen in the changes of all pending saves
   /// (``PendingChange/restamped(_:)``).
   func restamp(_ stamps: [Int64: Stamp], additions: (Stamp) -> Stamp) throws
   /// Gives new records to objects that pending saves have inserted, because the zone has other objects under the same IDs.
   ///
   /// From then on, the pending saves change and refer to the new records, and the former ones have no objects. Links of these objects are
   /// others too, with the records that follow from the new ends (``PendingChange/renewed(_:_:linkID:)``). An object that is inserted later
-  /// gets the ID of none of the records with an entry. A new record follows from the former one and the save that inserted the object, so
+  /// gets the ID of none of the records with an entry, apart from the one that it had before its deletion. A new record follows from the former one and the save that inserted the object, so
   /// that another state of the store gives the same one to the same object.
   /// - Returns: The new records, by the former ones.
   func renewRecords(_ ids: [RecordID]) throws -> [RecordID: RecordID]

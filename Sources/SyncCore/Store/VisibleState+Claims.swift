@@ -32,12 +32,12 @@ extension VisibleState {
   /// Returns the live record whose reference remains.
   private func holder(of claim: Claim) throws -> RecordID? {
     if let known = holders[claim] { return known }
-    let holder = try latest(of: claim) { try state(of: $0) }
+    let holder = try latest(of: claim) { try isLive($0) ? state(of: $0) : nil }
     holders[claim] = .some(holder)
     return holder
   }
 
-  /// Returns the record with the latest reference, by the given states.
+  /// Returns the record with the latest reference, by the given states of live records.
   private func latest(of claim: Claim, _ state: (RecordID) throws -> Record?) throws -> RecordID? {
     var latest: (stamp: Stamp, id: RecordID)?
     for id in try store.referrers(of: claim.destination, through: claim.property) {
@@ -47,6 +47,12 @@ extension VisibleState {
     return latest?.id
   }
 
+  /// Returns the state of a record on the hub, if it is not deleted there.
+  private func liveBase(of id: RecordID) throws -> Record? {
+    guard let record = try store.entry(of: id)?.base?.record, !record.isDeleted else { return nil }
+    return record
+  }
+
   /// Returns the records that refer to the same destinations as a record, and prepares that a replaced reference is nil on the hub too.
   func updateClaims(of id: RecordID) throws -> [RecordID] {
     guard let state = try state(of: id) else { return [] }
@@ -54,9 +60,10 @@ extension VisibleState {
     for (claim, stamp) in state.claims(model) {
       affected += try store.referrers(of: claim.destination, through: claim.property)
       // A pending save can have made the destination free.
-      guard !model.isRequired(claim.property, of: state.entity), try holder(of: claim) != id, var entry = try store.entry(of: id),
+      guard !model.isRequired(claim.property, of: state.entity), try holder(of: claim) != id, try isLive(id),
+        var entry = try store.entry(of: id),
         entry.base?.record[claim.property]?.stamp == stamp,
-        let latest = try latest(of: claim, { try store.entry(of: $0)?.base?.record }), latest != id
+        let latest = try latest(of: claim, { try liveBase(of: $0) }), latest != id
       else { continue }
       entry.held = entry.held.joined(with: Record(entity: state.entity, [claim.property: .superseded], stamp))
       try store.setEntry(entry, of: id)

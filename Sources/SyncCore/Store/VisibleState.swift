@@ -3,8 +3,9 @@
 /// The state of a record is the join of its base, its held state and the pending changes. Its object exists if the state is not a tombstone,
 /// the model has its entity, and all required destinations exist. With a later version of the model, which has the entity, it appears.
 /// Objects that require each other therefore exist together. A link exists only if it was also added and not removed (``Link``). To-one
-/// relationships to objects that do not exist are nil. These rules, and those for one-to-one relationships (``Claim``), depend on the states
-/// alone, so all devices with the same states have the same objects.
+/// relationships to objects that do not exist are nil. These rules, those for one-to-one relationships (``Claim``), and those for deletions
+/// that edits win over or other objects deny (``DeletionMark``), depend on the states alone, so all devices with the same states have the same
+/// objects.
 ///
 /// An update evaluates each record once, from the states and never from other objects. The order in which records are evaluated is
 /// therefore irrelevant, and objects can be written in batches: apart from IDs, an update keeps only one batch in memory.
@@ -15,12 +16,14 @@ package final class VisibleState {
   /// The maximum number of objects that are read at once.
   private static let readCount = 500
   private let settledThrough: Int64
+  let denyingReferences: [PropertyID]
 
   // What was read since the last batch.
   private var states: [RecordID: Record?] = [:]
   private var objects: [RecordID: SyncedObject?] = [:]
   private var existence: [RecordID: Bool] = [:]
   var holders: [Claim: RecordID?] = [:]
+  var liveness: [RecordID: Bool] = [:]
 
   // The update in progress.
   private var evaluated = RecordSet()
@@ -32,6 +35,7 @@ package final class VisibleState {
   package init(_ model: SyncModel, in store: any SyncStore, batch: Int) throws {
     (self.model, self.store, self.batch) = (model, store, batch)
     settledThrough = try store.zone().settledThrough
+    denyingReferences = model.denyingReferences.sorted()
   }
 
   /// Updates the objects of records whose states have changed, and of those that depend on them.
@@ -61,7 +65,7 @@ package final class VisibleState {
     try readObjects(of: ids)
     for id in ids {
       // Their dependents may have to be deleted on the hub too, even if their objects are hidden already.
-      if try store.entry(of: id)?.base?.record.isDeleted ?? false { waiting += try store.referrers(of: id) }
+      if try store.entry(of: id)?.base?.record.isTombstone ?? false { waiting += try store.referrers(of: id) }
       try evaluate(id)
       try evaluateWaiting()
     }
@@ -129,6 +133,7 @@ package final class VisibleState {
     if (former != nil) != (object != nil) { waiting += try store.referrers(of: id).filter { !evaluated.contains($0) } }
     try updateOrphan(id, exists: object != nil)
     if model.hasExclusiveReferences { waiting += try updateClaims(of: id).filter { !evaluated.contains($0) } }
+    if !denyingReferences.isEmpty { waiting += try updateDeletion(of: id).filter { !evaluated.contains($0) } }
     if object == former { return nil }
     guard let object else {
       removed.append(id)
@@ -147,13 +152,13 @@ package final class VisibleState {
     forget()
   }
 
-  private func forget() { (states, objects, existence, holders) = ([:], [:], [:], [:]) }
+  private func forget() { (states, objects, existence, holders, liveness) = ([:], [:], [:], [:], [:]) }
 
   private func resolved(_ state: Record?, _ id: RecordID) throws -> SyncedObject? {
     guard let state else { return nil }
     var values: [PropertyID: FieldValue] = [:]
     let isLink = model.isLink(state.entity)
-    for field in state.fields where !isLink || field.property.isLinkEnd {
+    for field in state.fields where isLink ? field.property.isLinkEnd : !field.property.isOfRecordOnly {
       if field.value == .superseded {
         values[field.property] = .null
       } else if let destination = field.value.reference, try !exists(destination) || !holdsReference(field, id, state) {
@@ -171,7 +176,7 @@ package final class VisibleState {
     guard var entry = try store.entry(of: id) else { return }
     var isOrphan = false
     if !exists, let base = entry.base, !base.record.isDeleted {
-      isOrphan = try requiredDestinations(of: id).contains { try store.entry(of: $0)?.base?.record.isDeleted ?? false }
+      isOrphan = try requiredDestinations(of: id).contains { try store.entry(of: $0)?.base?.record.isTombstone ?? false }
     }
     if entry.isOrphan == isOrphan { return }
     entry.isOrphan = isOrphan
@@ -231,8 +236,7 @@ package final class VisibleState {
   /// Returns whether a record is live, and a link was added, the model has its entity, and no other record has replaced a reference that it
   /// requires.
   private func isEligible(_ id: RecordID) throws -> Bool {
-    guard let state = try state(of: id), !state.isDeleted, model.entities[state.entity] != nil else { return false }
-    if model.isLink(state.entity), !state.hasAddition { return false }
+    guard let state = try state(of: id), model.entities[state.entity] != nil, try isLive(id) else { return false }
     return try state.fields.allSatisfy { try !model.isRequired($0.property, of: state.entity) || holdsReference($0, id, state) }
   }
 

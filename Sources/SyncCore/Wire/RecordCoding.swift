@@ -7,7 +7,8 @@
 /// ```
 ///
 /// A value is a byte for its kind and its rule (``MergeRule``), and the value. A counter is the number of its entries, and for each: device,
-/// time, whether it is a total and whether the amount is a real number, the amount. Most records have few stamps, because what one save writes shares one.
+/// time, whether it is a total and whether the amount is a real number, the amount. A deletion mark is in relation to the values before it, which
+/// it has seen usually. Most records have few stamps, because what one save writes shares one.
 package enum RecordCoding {
   private static let version: UInt64 = 1
 
@@ -24,14 +25,16 @@ package enum RecordCoding {
       writer.write(UInt64(0))
       var stamps: [Stamp] = []
       for field in fields where !stamps.contains(field.stamp) { stamps.append(field.stamp) }
+      for entry in DeletionMark(fields.last?.value ?? .null).entries where !stamps.contains(entry.stamp) { stamps.append(entry.stamp) }
       stamps.sort()
       writer.write(UInt64(stamps.count))
       for stamp in stamps { writer.write(stamp) }
       writer.write(UInt64(fields.count))
-      for field in fields {
+      for (index, field) in fields.enumerated() {
         writer.writeFixed(field.property.value)
         writer.write(UInt64(stamps.firstIndex(of: field.stamp) ?? 0))
         write(field.value, field.rule, to: &writer)
+        if case .deletion(let mark) = field.value { mark.write(after: fields[..<index], stamps, to: &writer) }
       }
     }
     return writer.bytes
@@ -55,7 +58,8 @@ package enum RecordCoding {
         let number = try reader.readUnsigned()
         guard number < stamps.count else { throw WireError.invalid }
         if let last = fields.last, last.property >= property { throw WireError.invalid }
-        let (value, rule) = try value(from: &reader)
+        var (value, rule) = try value(from: &reader)
+        if case .deletion = value { value = .deletion(try DeletionMark(from: &reader, after: fields, stamps)) }
         fields.append(Field(property, value, stamps[Int(number)], rule))
       }
       content = .live(fields)
@@ -91,6 +95,7 @@ package enum RecordCoding {
     case .counter(let counter):
       write(kind: 7)
       Self.write(counter, to: &writer)
+    case .deletion: write(kind: 7)
     }
   }
 
@@ -106,10 +111,12 @@ package enum RecordCoding {
       case 4: .bytes(try reader.readBytes())
       case 5: .reference(try reader.readRecordID())
       case 6: .superseded
+      case 7 where rule == .deletion: .deletion(DeletionMark([]))
       default: .counter(try counter(from: &reader))
       }
-    // A counter is the only value of its rule, apart from null.
-    guard value == .null || (rule == .counter) == (kind == 7) else { throw WireError.invalid }
+    // A counter and a deletion mark are the only values of their rules, apart from null.
+    let hasOwnKind = rule == .counter || rule == .deletion
+    guard value == .null && rule != .deletion || hasOwnKind == (kind == 7) else { throw WireError.invalid }
     return (value, rule)
   }
 
