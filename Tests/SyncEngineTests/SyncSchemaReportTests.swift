@@ -95,11 +95,11 @@ final class SyncSchemaReportTests: XCTestCase {
     XCTAssertEqual(
       report.obstacles.map(\.description),
       [
-        "Post.tags: a relationship with the delete rule Deny", "Post.scan: an attribute whose large values can be stored in files",
+        "Post.scan: an attribute whose large values can be stored in files",
         "Post.title: a uniqueness constraint", "Tag.posts: an ordered relationship",
       ])
     XCTAssertEqual(
-      try merges(report, of: "Post"), ["title": .value(.latest), "scan": .unsupported(.external), "tags": .unsupported(.deny)])
+      try merges(report, of: "Post"), ["title": .value(.latest), "scan": .unsupported(.external), "tags": .inverse("Tag.posts")])
     XCTAssertEqual(try merges(report, of: "Tag"), ["posts": .unsupported(.ordered)])
     XCTAssertTrue(report.lines.contains("error: Tag.posts: an ordered relationship"), "\(report.lines)")
     XCTAssertFalse(report.lines.contains("The model can be synchronized."))

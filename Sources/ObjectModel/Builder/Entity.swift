@@ -36,6 +36,8 @@ public struct Entity: ModelComponent {
   public func renamed(from name: String) -> Entity { changed { $0.renamingIdentifier = name } }
   /// Sets a string that changes the version hash, even if nothing else changes.
   public func hashModifier(_ text: String) -> Entity { changed { $0.versionHashModifier = text } }
+  /// Sets what synchronization does if an object is deleted on one device and changed on another one.
+  public func syncDeletionRule(_ rule: SyncDeletionRule) -> Entity { changed { $0.syncDeletionRule = rule } }
   /// Adds a user info entry.
   public func userInfo(_ key: String, _ value: String) -> Entity { changed { $0.userInfo[key] = value } }
 

@@ -47,6 +47,8 @@ struct ModelComparison {
     compareIndexes(older.entityDescription, newer.entityDescription)
     compareFetchedProperties(older.entityDescription, newer.entityDescription)
     compareClasses(older.entityDescription, newer.entityDescription)
+    let rules = [older, newer].map { $0.entityDescription.syncDeletionRule?.rawValue ?? "the default" }
+    if rules[0] != rules[1] { record(newer.name, nil, "synchronization merges deletions by \(rules[1]) instead of \(rules[0])", .inferred) }
     if older.entityDescription.versionHashModifier != newer.entityDescription.versionHashModifier {
       record(newer.name, nil, "the version hash modifier changed", .inferred)
     }

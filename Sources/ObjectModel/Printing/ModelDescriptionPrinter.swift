@@ -55,6 +55,7 @@ public enum ModelDescriptionPrinter {
     var text = (entity.isAbstract ? "abstract entity " : "entity ") + quotedIfNeeded(entity.name)
     if let parent = entity.superentityName { text += ": \(quotedIfNeeded(parent))" }
     if let name = entity.managedObjectClassName { text += " (class \(name))" }
+    if let rule = entity.syncDeletionRule { text += ", merged by \(rule.rawValue)" }
     return text
   }
 

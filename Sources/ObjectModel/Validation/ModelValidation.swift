@@ -51,6 +51,7 @@ struct ModelValidation {
     for number in model.entities.indices {
       total += ([number] + ancestors[number]).reduce(0) { $0 + sizes[$1] }
       checkProperties(of: number)
+      checkDeletionRule(of: number)
       checkIndexes(of: number)
       checkConstraints(of: number)
     }
@@ -272,6 +273,16 @@ struct ModelValidation {
   private func isText(_ element: FetchIndexElement, of number: Int) -> Bool {
     guard element.kind == .binary, let name = element.propertyName else { return false }
     return isText(name, of: number)
+  }
+
+  /// Reports an unknown rule as an error, because another one loses changes or restores deleted objects.
+  private mutating func checkDeletionRule(of number: Int) {
+    let entity = model.entities[number]
+    guard let text = entity.userInfo[SyncDeletionRule.userInfoKey], entity.syncDeletionRule == nil else { return }
+    let names = SyncDeletionRule.allCases.map(\.rawValue)
+    let advice = SimilarName.of(text, among: names).map { "did you mean '\($0)'?" } ?? "the rules are \(names.joined(separator: ", "))"
+    report(
+      entity.name, nil, "'\(SyncDeletionRule.userInfoKey)' in the user info is '\(text)', which is not a deletion rule; \(advice)")
   }
 
   private mutating func checkConstraints(of number: Int) {

@@ -12,12 +12,13 @@ extension SyncClient {
   /// - When an application deletes an object or changes its one-to-one relationship, the destination may be free for a record that the
   ///   application does not see. An object whose deletion it has denied may not exist any more.
   /// - What refers to an object that the application inserts again is visible again.
+  /// - What refers to a deleted object although the application has left that unchanged is nil.
   /// - An attribute with a rule (``MergeRule``) can have another value than the one that was saved.
   func reviewSaves(in store: some SyncStore) throws {
     try store.transaction {
       var zone = try store.zone()
       let hasMergeRules = model.hasMergeRules || zone.hasMergeRules ?? false
-      guard model.hasRivals || hasMergeRules || model.hasDeletionMarks else { return }
+      guard model.hasRivals || hasMergeRules || model.hasDeletionMarks || model.leavesReferences else { return }
       let start = max(zone.reviewedThrough, zone.settledThrough)
       var (last, concernsClaims, changed) = (start, false, RecordSet())
       try forEachChange(after: start, in: store) { save, change in
@@ -25,6 +26,7 @@ extension SyncClient {
         let references = rivalReferences(of: change.entity)
         if !references.isEmpty, change.values.map({ !references.isDisjoint(with: $0.keys) }) ?? true { concernsClaims = true }
         if change.isReinsertion { changed.formUnion(try [change.id] + store.referrers(of: change.id)) }
+        if model.leavesReferences, change.values == nil { changed.formUnion(try store.referrers(of: change.id)) }
         if hasMergeRules, try hasMergeRule(change, in: store) { changed.insert(change.id) }
       }
       if last == start { return }

@@ -37,7 +37,12 @@ package struct SyncModel: Hashable, Sendable {
   }
 
   package var entities: [EntityID: Entity]
-  package init(entities: [EntityID: Entity]) { self.entities = entities }
+  /// Whether a save can delete an object and leave a reference to it: by a relationship with the delete rule No Action.
+  package var leavesReferences: Bool
+
+  package init(entities: [EntityID: Entity], leavesReferences: Bool = false) {
+    (self.entities, self.leavesReferences) = (entities, leavesReferences)
+  }
 
   /// Returns whether an object cannot exist without the destination of a relationship.
   package func isRequired(_ property: PropertyID, of entity: EntityID) -> Bool { entities[entity]?.references[property] ?? false }

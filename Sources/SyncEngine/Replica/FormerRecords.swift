@@ -61,7 +61,7 @@ extension StoreReplica {
       let state = (row?.entry.state).applying(try pending.changes(of: id))
       // An orphan is about to be deleted.
       let isTaken = row?.object.map { $0 != object } ?? false
-      guard row?.entry.isOrphan ?? false || state?.isDeleted ?? false || isTaken, try pending.currentChange(of: id)?.values != nil else {
+      guard row?.entry.isOrphan ?? false || state?.isTombstone ?? false || isTaken, try pending.currentChange(of: id)?.values != nil else {
         continue
       }
       let new = try newStableID(inPlaceOf: id, insertedBy: save)

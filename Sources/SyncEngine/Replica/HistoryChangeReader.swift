@@ -131,6 +131,7 @@ struct HistoryChangeReader {
   private func pendingChange(
     _ id: RecordID, _ change: PersistentHistoryChange, _ values: [PropertyID: FieldValue]?, _ entity: SyncSchema.Entity
   ) -> PendingChange {
+    if values == nil, schema.syncModel.updateWins(entity.id) { return .unstampedDeletion(of: id, entity: entity.id) }
     let rules = schema.syncModel.merging(of: entity.id)
     guard let values, !rules.isEmpty else { return PendingChange(id, entity: entity.id, values) }
     let slots = schema.model.entities[change.changedObjectID.reference.entity].slots

@@ -35,7 +35,7 @@ protocol PendingChanges: AnyObject {
 extension PendingChange {
   /// Returns the change with the values of a later change of the same object or link by the same save.
   func followed(by later: PendingChange) -> PendingChange {
-    guard let values = later.values else { return PendingChange(id, entity: entity, nil) }
+    guard let values = later.values else { return later }
     return PendingChange(
       id, entity: entity, (self.values ?? [:]).merging(values) { _, later in later },
       rules: rules.merging(later.rules) { _, later in later },
@@ -76,8 +76,18 @@ extension PendingChange {
     PendingChange(id, entity: entity, values, replacing: former, rules: rules, first: marker)
   }
 
-  /// Whether it is not known yet which addition of a link the save has made or removed, or when it has changed a counter.
+  /// Creates the deletion of an object that edits can win over.
+  static func unstampedDeletion(of id: RecordID, entity: EntityID) -> PendingChange {
+    PendingChange(id, entity: entity, nil, ownFields: [Field(.deletion, .deletion(DeletionMark([unseen])), marker, .deletion)])
+  }
+
+  /// What a deletion has seen of which that is not known yet. No state has a value with this stamp.
+  private static let unseen = DeletionMark.Entry(.revival, marker)
+
+  /// Whether it is not known yet which addition of a link the save has made or removed, when it has changed a counter, or what a deletion
+  /// has seen.
   var isUnstamped: Bool {
+    if values == nil { return deletionMark?.entries.contains(Self.unseen) ?? false }
     let isLink = isLink
     return ownFields.contains { field in
       isLink ? field.stamp == Self.marker : Counter(field.value).entries.contains { $0.isDot(of: Self.marker) }
@@ -112,7 +122,10 @@ enum PendingChangeCoding {
 
   static func decode(_ bytes: [UInt8]) throws -> PendingChange {
     let (id, record) = try RecordCoding.decode(bytes)
-    if record.isDeleted { return PendingChange(id, entity: record.entity, nil) }
+    if record.isTombstone { return PendingChange(id, entity: record.entity, nil) }
+    if let mark = mark(of: record) {
+      return PendingChange(id, entity: record.entity, nil, ownFields: [Field(.deletion, .deletion(mark), stamp, .deletion)])
+    }
     let isLink = record.isLink
     var (values, rules, ownFields): ([PropertyID: FieldValue], [PropertyID: MergeRule], [Field]) = ([:], [:], [])
     for field in record.fields {
@@ -126,9 +139,16 @@ enum PendingChangeCoding {
     return PendingChange(id, entity: record.entity, values, rules: rules, ownFields: ownFields)
   }
 
+  /// Returns what a deletion that edits can win over has seen, without its own stamp; nil for other changes.
+  private static func mark(of record: Record) -> DeletionMark? {
+    guard case .deletion(let mark)? = record[.deletion]?.value else { return nil }
+    return DeletionMark(mark.entries.filter { $0 != DeletionMark.Entry(.deletion, stamp) })
+  }
+
   /// Returns the change as a part of the record's state, with the stamp of its save.
   static func record(_ bytes: [UInt8], _ stamp: Stamp) throws -> Record {
     let record = try RecordCoding.decode(bytes).record
+    if mark(of: record) != nil { return try decode(bytes).record(stamp) }
     guard case .live(let fields) = record.content else { return Record(entity: record.entity, .deleted(stamp)) }
     let isLink = record.isLink
     return Record(

@@ -35,8 +35,8 @@ final class PendingSaves {
     var stamps: SaveStamps
     /// The positions of its changes.
     var changes: Range<Int>
-    /// Whether it has changes of links.
-    var hasLinks = false
+    /// Whether it has changes that contain stamps of earlier saves: of links, and deletions that edits can win over.
+    var hasOtherStamps = false
   }
 
   private unowned let replica: StoreReplica
@@ -70,18 +70,23 @@ final class PendingSaves {
     prepare: (_ number: Int64, _ wall: Int64, _ insertions: RecordSet) throws -> SaveStamps
   ) throws -> Bool {
     let (limit, byteLimit) = (Self.limit, max(400 * Self.limit, 1 << 17))
-    var (insertions, hasLinks, isUnstamped) = (RecordSet(), false, false)
+    let hasDeletionMarks = replica.schema.syncModel.hasDeletionMarks
+    var (insertions, hasOtherStamps, isUnstamped) = (RecordSet(), false, false)
     let isWhole = try reader.read(after: scanned, former) { change in
       if change.isInsertion { insertions.insert(change.change.id) }
-      if change.change.isUnstamped { (hasLinks, isUnstamped) = (hasLinks || change.change.isLink, true) }
+      if change.change.isUnstamped {
+        (hasOtherStamps, isUnstamped) = (hasOtherStamps || change.change.isLink || change.change.values == nil, true)
+      } else if hasDeletionMarks, change.isInsertion {
+        isUnstamped = true
+      }
       if changes.countInMemory >= limit || changes.byteCountInMemory >= byteLimit { try moveToStore() }
       try changes.add(change.change, change.isFormer ? nil : change.object, start: start)
     } end: { number, wall in
-      defer { (insertions, hasLinks, isUnstamped) = (RecordSet(), false, false) }
+      defer { (insertions, hasOtherStamps, isUnstamped) = (RecordSet(), false, false) }
       if changes.end == start { return }
       let stamps = try prepare(number, wall, insertions)
       if isUnstamped { try stampChanges(of: number, stamps) }
-      saves.append(Save(number: number, wall: wall, stamps: stamps, changes: start..<changes.end, hasLinks: hasLinks))
+      saves.append(Save(number: number, wall: wall, stamps: stamps, changes: start..<changes.end, hasOtherStamps: hasOtherStamps))
     }
     scanned = newest
     return isWhole
@@ -118,7 +123,9 @@ final class PendingSaves {
   /// Determines which additions of links the save that is being read has made or removed, and when it has changed counters.
   private func stampChanges(of number: Int64, _ stamps: SaveStamps) throws {
     try forEachChange(in: start..<changes.end) { position, change in
+      if let new = try reinsertion(change, stamps) { return try changes.replace(position, by: new) }
       guard change.isUnstamped else { return }
+      if change.values == nil { return try changes.replace(position, by: try deletion(change, by: number)) }
       guard let link = Link(change.record(stamps.addition), replica.schema.syncModel) else {
         return try changes.replace(position, by: change.stamped(Stamp(stamps.first, stamps.addition.device)))
       }
@@ -130,6 +137,31 @@ final class PendingSaves {
       try changes.replace(position, by: new)
     }
   }
+
+  /// Returns a deletion with what it has seen: what was known when the save was first read.
+  private func deletion(_ change: PendingChange, by number: Int64) throws -> PendingChange {
+    try replica.storedRemoval(of: change.id, by: number) {
+      let settled = try replica.zone().settledThrough
+      let references = try replica.denyingReferences(to: change.id, replica.schema.syncModel, after: settled) { id in
+        try currentChange(of: id) != nil
+      }
+      return .deletion(of: change.id, entity: change.entity, from: try known(change.id), references: references)
+    }
+  }
+
+  /// Returns the insertion of an object under the record of one whose deletion edits can win over; nil for other changes.
+  private func reinsertion(_ change: PendingChange, _ stamps: SaveStamps) throws -> PendingChange? {
+    guard var values = change.values, !change.isReinsertion, replica.schema.syncModel.updateWins(change.entity),
+      let known = try known(change.id), known.isDeleted, known.deletionMark != nil
+    else { return nil }
+    for field in change.ownFields { values[field.property] = Counter(field.value).sum }
+    return .reinsertion(
+      of: change.id, entity: change.entity, values, in: known, rules: replica.schema.syncModel.merging(of: change.entity),
+      first: Stamp(stamps.first, stamps.addition.device))
+  }
+
+  /// Returns the state of a record before the save that is being read.
+  private func known(_ id: RecordID) throws -> Record? { (try replica.entry(of: id)?.state).applying(try changes(of: id)) }
 
   private func forEachChange(in positions: Range<Int>, _ body: (_ position: Int, _ change: PendingChange) throws -> Void) throws {
     for first in stride(from: positions.lowerBound, to: positions.upperBound, by: Self.batch) {
@@ -159,13 +191,13 @@ final class PendingSaves {
       let stamps = SaveStamps(new[number] ?? former.save, addition: additions(former.addition), first: former.first)
       if stamps != former { try replica.setStamps(stamps, of: number) }
       saves[index].stamps = stamps
-      guard saves[index].hasLinks else { continue }
+      guard saves[index].hasOtherStamps else { continue }
       try forEachChange(in: saves[index].changes) { position, change in
-        guard change.isLink else { return }
+        guard change.isLink || change.deletionMark != nil else { return }
         let restamped = change.restamped(additions)
         if restamped == change { return }
         try changes.replace(position, by: restamped)
-        if !change.isAddition { try replica.setRemoval(restamped, by: number) }
+        if change.values == nil || !change.isAddition { try replica.setRemoval(restamped, by: number) }
       }
     }
   }

@@ -110,13 +110,20 @@ extension StoreReplica {
   /// Returns the removal of a link by a save: of the additions that were known when the save was first read.
   func removal(of link: Link, by number: Int64) throws -> PendingChange {
     let id = link.recordID
+    return try storedRemoval(of: id, by: number) {
+      var state = (try row(of: id)?.entry.state).joined(with: try pending().changes(of: id))
+      // The link is from before synchronization.
+      if state == nil { state = try Baseline.add(SyncedObject(link), of: id, in: self).state }
+      return PendingChange.removal(of: link, id, from: state)
+    }
+  }
+
+  /// Returns the removal of a link, or the deletion of an object, by a save, as it was determined when the save was first read.
+  func storedRemoval(of id: RecordID, by number: Int64, _ make: () throws -> PendingChange) throws -> PendingChange {
     var known: PendingChange?
     try transactionTables.query(SyncStatement.removal, .int(number), id.slot) { known = try PendingChangeCoding.decode($0.bytes(0)) }
     if let known { return known }
-    var state = (try row(of: id)?.entry.state).joined(with: try pending().changes(of: id))
-    // The link is from before synchronization.
-    if state == nil { state = try Baseline.add(SyncedObject(link), of: id, in: self).state }
-    let change = PendingChange.removal(of: link, id, from: state)
+    let change = try make()
     try setRemoval(change, by: number)
     return change
   }

@@ -93,10 +93,16 @@ extension StoreReplica {
           guard schema.syncModel.isRequired(field.property, of: known.entity), let destination = field.value.reference else { return false }
           return try self.object(of: destination) == nil
         }
-        if !isHidden { try hold(Record(entity: known.entity, .deleted(stamp)), of: id) }
+        if !isHidden { try hold(deletion(of: id, known, stamp), of: id) }
       }
       last = final
     }
+  }
+
+  private func deletion(of id: RecordID, _ known: Record, _ stamp: Stamp) throws -> Record {
+    guard schema.syncModel.updateWins(known.entity) else { return Record(entity: known.entity, .deleted(stamp)) }
+    let references = try denyingReferences(to: id, schema.syncModel, after: zone().settledThrough) { _ in false }
+    return PendingChange.deletion(of: id, entity: known.entity, from: known, references: references).record(stamp)
   }
 
   /// Returns the state of a record.

@@ -31,7 +31,7 @@ extension StoreReplica {
   /// if they have the same times.
   func additionDevice() throws -> DeviceID {
     var state = try knownState()
-    if schema.links.isEmpty, !schema.syncModel.hasMergeRules { return state.zone.device }
+    if schema.links.isEmpty, !schema.syncModel.hasMergeRules, !schema.syncModel.hasDeletionMarks { return state.zone.device }
     if let device = state.copy { return device }
     if try lineage() == state.lineage { return state.zone.device }
     let device = DeviceID.random()

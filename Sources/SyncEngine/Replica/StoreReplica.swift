@@ -162,7 +162,9 @@ package final class StoreReplica: SyncStore {
   package func setZone(_ zone: ZoneState) throws {
     if try zone.settledThrough > knownState().zone.settledThrough {
       try transactionTables.execute(SyncStatement.removeStamps, .int(zone.settledThrough))
-      if !schema.links.isEmpty { try transactionTables.execute(SyncStatement.removeRemovals, .int(zone.settledThrough)) }
+      if !schema.links.isEmpty || schema.syncModel.hasDeletionMarks {
+        try transactionTables.execute(SyncStatement.removeRemovals, .int(zone.settledThrough))
+      }
       try transactionTables.execute(SyncStatement.removeFormerRecords, .int(zone.settledThrough))
       try pendingSaves?.settle(through: zone.settledThrough)
     }

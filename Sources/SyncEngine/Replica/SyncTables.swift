@@ -29,7 +29,8 @@ package final class SyncTables: SideTableOwner {
         "cipherdata_sync_stamp",
         "(number INTEGER PRIMARY KEY NOT NULL, time INTEGER NOT NULL, device INTEGER NOT NULL, addition_time INTEGER NOT NULL, "
           + "addition_device INTEGER NOT NULL, first_time INTEGER NOT NULL)"),
-      // The links that pending saves have removed, with the additions that were known then.
+      // The links that pending saves have removed, with the additions that were known then, and the objects that they have deleted
+      // although edits can win, with what was known of these.
       .init(
         "cipherdata_sync_removal",
         "(number INTEGER NOT NULL, id BLOB NOT NULL, change BLOB NOT NULL, PRIMARY KEY (number, id)) WITHOUT ROWID"),

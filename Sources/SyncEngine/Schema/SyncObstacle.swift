@@ -3,15 +3,13 @@ import ObjectModel
 /// A part of a model that is not synchronized yet, so that a store with it is refused.
 package struct SyncObstacle: Sendable, Hashable, CustomStringConvertible {
   package enum Reason: String, Sendable, Hashable, CaseIterable {
-    case ordered, unique, deny, noAction, symmetric, external, colliding
+    case ordered, unique, symmetric, external, colliding
 
     /// What the part of the model is.
     package var explanation: String {
       switch self {
       case .ordered: "an ordered relationship"
       case .unique: "a uniqueness constraint"
-      case .deny: "a relationship with the delete rule Deny"
-      case .noAction: "a relationship with the delete rule No Action"
       case .symmetric: "a one-to-one relationship that is its own inverse"
       case .external: "an attribute whose large values can be stored in files"
       case .colliding: "a name whose digest equals that of another property"
@@ -45,11 +43,6 @@ extension SyncSchema {
     for relationship in entity.relationships where relationship.sourceEntity == entity.number && !relationship.isTransient {
       if relationship.isOrdered { found.append(obstacle(relationship.name, .ordered)) }
       if !relationship.isToMany, relationship.inverseID == relationship.id { found.append(obstacle(relationship.name, .symmetric)) }
-      switch relationship.deleteRule {
-      case .deny: found.append(obstacle(relationship.name, .deny))
-      case .noAction: found.append(obstacle(relationship.name, .noAction))
-      case .nullify, .cascade: break
-      }
     }
     for slot in entity.slots where slot.declaringEntity == entity.number {
       if slot.attribute?.allowsExternalBinaryDataStorage ?? false { found.append(obstacle(slot.name, .external)) }

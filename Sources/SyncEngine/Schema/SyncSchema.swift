@@ -29,11 +29,13 @@ package struct SyncSchema: Sendable {
     package func property(_ id: PropertyID) -> Property? { positionsByID[id].map { properties[$0] } }
 
     /// Returns what the protocol knows of the entity.
-    fileprivate func syncEntity(in entity: CompiledEntity) -> SyncModel.Entity {
+    fileprivate func syncEntity(in entity: CompiledEntity, of model: CompiledModel) -> SyncModel.Entity {
       let references = properties.filter { $0.kind == .reference }
       return SyncModel.Entity(
         references: Dictionary(references.map { ($0.id, !entity.slots[$0.slot].isOptional) }, uniquingKeysWith: { first, _ in first }),
         exclusive: Set(references.filter { $0.inverseSlot != nil }.map(\.id)),
+        denying: Set(references.filter { entity.slots[$0.slot].relationship.map(model.isDenying) ?? false }.map(\.id)),
+        updateWins: model.updateWins(entity),
         merging: Dictionary(
           properties.filter { $0.mergeRule != .latest }.map { ($0.id, MergeRule($0.mergeRule)) }, uniquingKeysWith: { first, _ in first }))
     }
@@ -70,10 +72,13 @@ package struct SyncSchema: Sendable {
     linkPositions = Dictionary(zip(links.map(\.entity), links.indices), uniquingKeysWith: { first, _ in first })
     // An abstract entity has no objects. In another version of the model it may have some.
     var known = Dictionary(
-      zip(entities, model.entities).filter { !$1.isAbstract }.map { entity, compiled in (entity.id, entity.syncEntity(in: compiled)) },
+      zip(entities, model.entities).filter { !$1.isAbstract }.map { entity, compiled in
+        (entity.id, entity.syncEntity(in: compiled, of: model))
+      },
       uniquingKeysWith: { first, _ in first })
-    for link in links { known[link.entity] = .link(isSymmetric: link.isSymmetric) }
-    syncModel = SyncModel(entities: known)
+    for link in links { known[link.entity] = .link(isSymmetric: link.isSymmetric, denying: link.denyingEnds(in: model)) }
+    syncModel = SyncModel(
+      entities: known, leavesReferences: model.entities.contains { $0.relationships.contains { $0.deleteRule == .noAction } })
   }
 
   /// Returns the position in ``links`` of the relationship whose links have an entity, or nil if the model does not have it.

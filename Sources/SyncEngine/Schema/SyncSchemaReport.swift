@@ -16,6 +16,8 @@ package struct SyncSchemaReport: Sendable {
     package let name: String
     package let parent: String?
     package let isAbstract: Bool
+    /// Whether an edit wins over a deletion that did not know it.
+    package let updateWins: Bool
     package let properties: [Property]
   }
 
@@ -36,6 +38,7 @@ package struct SyncSchemaReport: Sendable {
       let properties = entity.entityDescription.properties.flatMap { Self.properties($0.name, of: entity, schema) }
       return Entity(
         name: entity.name, parent: entity.parent.map { schema.model.entities[$0].name }, isAbstract: entity.isAbstract,
+        updateWins: schema.model.updateWins(entity),
         properties: properties.map { property in
           guard let reason = reasons[PropertyKey(entity: entity.name, name: property.name)], reason != .unique else { return property }
           return Property(name: property.name, type: property.type, merge: .unsupported(reason))
@@ -95,7 +98,8 @@ extension SyncSchemaReport {
   package var lines: [String] {
     var lines: [String] = []
     for entity in entities {
-      lines.append((entity.isAbstract ? "abstract entity " : "entity ") + entity.name + (entity.parent.map { ": \($0)" } ?? ""))
+      let name = (entity.isAbstract ? "abstract entity " : "entity ") + entity.name + (entity.parent.map { ": \($0)" } ?? "")
+      lines.append(name + (entity.updateWins ? ", a change wins over a deletion" : ""))
       let names = entity.properties.map(\.name.count).max() ?? 0
       let types = entity.properties.map(\.type.count).max() ?? 0
       for property in entity.properties {
@@ -103,7 +107,8 @@ extension SyncSchemaReport {
       }
       lines.append("")
     }
-    lines.append("The deletion of an object wins over all changes of it.")
+    let exception = entities.contains(where: \.updateWins) ? ", except as shown." : "."
+    lines.append("The deletion of an object wins over all changes of it" + exception)
     lines.append(obstacles.isEmpty ? "The model can be synchronized." : "The model cannot be synchronized yet.")
     lines += obstacles.map { "error: \($0)" }
     lines += warnings.map { "warning: \($0)" }
