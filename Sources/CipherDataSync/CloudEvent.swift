@@ -15,6 +15,10 @@ public struct CloudEvent: Sendable, Identifiable {
     case `import`
     /// Saves are sent.
     case export
+    /// All records of the store are compared with those of the hub, and those that differ are fetched: the device was away for so long that
+    /// the hub has removed deletions, or the comparison after an import has found a difference, or ``PersistentCloudContainer/reconcile()``
+    /// was called.
+    case reconcile
   }
 
   /// A record that could not be read. The work goes on without it.
@@ -38,8 +42,9 @@ public struct CloudEvent: Sendable, Identifiable {
   public let startDate: Date
   /// When it ended; nil while it runs.
   public let endDate: Date?
-  /// The number of objects that a setup has added, that an import has inserted, changed or deleted, or of records that an export has sent. A
-  /// member that was added to a many-to-many relationship or removed from it counts as an object.
+  /// The number of objects that a setup has added, that an import has inserted, changed or deleted, of records that an export has sent, or
+  /// of records that differed from those of the hub. A member that was added to a many-to-many relationship or removed from it counts as an
+  /// object.
   ///
   /// While an import runs, it is the number of records that were received so far. The store can have some of them already, for example
   /// those that another device has sent to a new hub: they change no object.
@@ -62,6 +67,7 @@ public struct CloudEvent: Sendable, Identifiable {
       case .setup: .setup
       case .import: .import
       case .export: .export
+      case .reconcile: .reconcile
       }
     recordFailures = event.unreadable.map { RecordFailure(recordID: $0.id, error: .unreadableRecord(path: path)) }
   }

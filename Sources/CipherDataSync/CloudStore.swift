@@ -214,6 +214,11 @@ final class CloudStore: Sendable {
     do { return try await service.verify().isEqual } catch { throw SyncError.converting(error, path: path) }
   }
 
+  func reconcile() async throws -> SyncReconciliation {
+    guard let service = try await currentService() else { throw SyncError(.busy, path: path) }
+    do { return try await service.reconcile() } catch { throw SyncError.converting(error, path: path) }
+  }
+
   func leave() async throws {
     // The hub is not needed, so it may have been moved.
     let hubPath = try await reading { try $0.status() }.hubPath

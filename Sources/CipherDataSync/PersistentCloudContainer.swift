@@ -230,6 +230,22 @@ public final class PersistentCloudContainer: PersistentContainer, @unchecked Sen
     return true
   }
 
+  /// Compares the records of the store with those of the hub, and its objects with its records, and repairs what differs. Sends and pulls
+  /// everything first.
+  ///
+  /// Synchronization does this by itself if it finds a difference, or if the device was away for so long that the hub has removed deletions
+  /// that it has not received. Only the records that differ are transferred. They get the state of the hub; unsent changes remain and are
+  /// sent. Objects that were changed by other means than this library get the values of their records.
+  /// - Returns: What differed.
+  /// - Throws: The error of the hub or the store that prevents the comparison; ``SyncError`` with `busy` while another process synchronizes
+  ///   the store.
+  @discardableResult
+  public func reconcile() async throws -> CloudReconciliation {
+    var result = CloudReconciliation()
+    for store in try stores() { result.add(try await store.reconcile()) }
+    return result
+  }
+
   // MARK: Events
 
   /// The notification that a container posts when work begins, and when it has ended. Its user info contains the ``CloudEvent`` under

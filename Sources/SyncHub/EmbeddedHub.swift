@@ -74,7 +74,17 @@ package final class EmbeddedHub: HubConnection {
   }
 
   package func pull(_ request: PullRequest, zone: ZoneID) async throws -> PullAnswer {
-    try await read { [hub, clock] in try hub.pull(request, from: SQLCipherHubStorage($0, zone: zone), at: clock()) }
+    let (answer, mustAcknowledge) = try await read { [hub, clock] connection in
+      let storage = try SQLCipherHubStorage(connection, zone: zone)
+      return (try hub.pull(request, from: storage, at: clock()), try hub.mustAcknowledge(request, in: storage, at: clock()))
+    }
+    // The pull does not wait for the writers of the hub. If this fails, the next pull repeats it.
+    if mustAcknowledge {
+      Task.detached(priority: .utility) { [self] in
+        try? await write { [hub, clock] in try hub.acknowledge(request, in: SQLCipherHubStorage($0, zone: zone), at: clock()) }
+      }
+    }
+    return answer
   }
 
   package func push(_ commit: SealedCommit, zone: ZoneID) async throws -> PushAnswer {

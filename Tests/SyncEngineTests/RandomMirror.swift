@@ -89,6 +89,7 @@ final class RandomMirror {
     switch request {
     case .pull: try handle(.pullFailed, number, step)
     case .push: try handle(.pushFailed, number, step)
+    case .verify: try handle(.verificationFailed, number, step)
     }
   }
 

@@ -147,6 +147,8 @@ final class SyncedStore {
 
   func handle(_ event: SyncClient.Event) throws -> [SyncClient.Action] { try handle(event, in: replica) }
 
+  func takeReconciliationResult() -> ReconciliationResult? { client.takeReconciliationResult() }
+
   func handle(_ event: SyncClient.Event, in store: some SyncStore) throws -> [SyncClient.Action] {
     let environment = SyncClient.Environment(
       wall: Int64(Date().timeIntervalSince1970 * 1_000), newDevice: DeviceID(.random(in: 100 ... .max)))

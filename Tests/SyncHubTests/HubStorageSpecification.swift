@@ -10,6 +10,8 @@ struct TestZone {
   let incarnation: Incarnation
   let push: (SealedCommit) throws -> PushAnswer
   let pull: (PullRequest) throws -> PullAnswer
+  /// Runs a closure in a transaction.
+  let perform: ((Hub, any HubStorage) throws -> Void) throws -> Void
 
   static let time: Int64 = 1_000_000
 
@@ -31,7 +33,7 @@ class HubStorageSpecification: XCTestCase {
     let hub = Hub(TestHashing(), limits: limits)
     return TestZone(
       incarnation: Incarnation(5), push: { try hub.push($0, to: storage, at: TestZone.time) },
-      pull: { try hub.pull($0, from: storage, at: TestZone.time) })
+      pull: { try hub.pull($0, from: storage, at: TestZone.time) }, perform: { try $0(hub, storage) })
   }
 
   func testCommitsGetNumbersInTheirOrder() throws {
@@ -53,6 +55,129 @@ class HubStorageSpecification: XCTestCase {
     XCTAssertEqual(page.head, ChainPoint(sequence: 4, head: head))
     XCTAssertEqual(page.incarnation, zone.incarnation)
     XCTAssertTrue(page.isLast)
+  }
+
+  private static let day: Int64 = 24 * 3_600_000
+
+  func testDeletionsAreRemovedWhenAllDevicesKnowOfThem() throws {
+    var limits = Hub.Limits()
+    limits.commitsUntilCleanup = 1
+    let zone = try makeZone(limits)
+    var (one, other) = (TestDevice(1, incarnation: zone.incarnation), TestDevice(2, incarnation: zone.incarnation))
+    try zone.perform { hub, storage in
+      func push(_ commit: SealedCommit, day: Int64) throws {
+        one.settle(commit, at: try XCTUnwrap(try hub.push(commit, to: storage, at: day * Self.day).point))
+      }
+      func pull(_ device: inout TestDevice, day: Int64) throws -> PullAnswer {
+        var request = device.pullRequest()
+        request.device = device.id
+        if try hub.mustAcknowledge(request, in: storage, at: day * Self.day) {
+          try hub.acknowledge(request, in: storage, at: day * Self.day)
+        }
+        let answer = try hub.pull(request, from: storage, at: day * Self.day)
+        if let page = answer.page { device.receive([page]) }
+        return answer
+      }
+      func deletedCount() throws -> Int {
+        try storage.records(after: nil, since: 0, omittingDeletedThrough: 0, maximumCount: 100).count(where: \.isDeleted)
+      }
+      for device in 0..<2 { _ = device == 0 ? try pull(&one, day: 1) : try pull(&other, day: 1) }
+      try push(one.commit((1...5).map { ($0, [1]) }), day: 1)
+      try push(one.commit([(1, []), (2, [])], deleting: [1, 2]), day: 1)
+      try push(one.commit(6), day: 20)
+      XCTAssertEqual(try deletedCount(), 2, "They are new.")
+      _ = try pull(&one, day: 40)
+      try push(one.commit(7), day: 40)
+      XCTAssertEqual(try deletedCount(), 2, "A device does not know of them.")
+      XCTAssertEqual(try storage.floor(), 0)
+      _ = try pull(&one, day: 200)
+      try push(one.commit(8), day: 200)
+      XCTAssertEqual(try deletedCount(), 0, "That device is away.")
+      XCTAssertEqual(try storage.floor(), 2)
+      // It has never pulled a commit. It receives what is there.
+      XCTAssertEqual(try pull(&other, day: 201).page?.records.count, 6)
+      // A device that is behind.
+      var third = TestDevice(3, incarnation: zone.incarnation)
+      third.base = ChainPoint(sequence: 1, head: try XCTUnwrap(try storage.chainHead(at: 1)))
+      let late = third.commit(9)
+      guard case .truncated(let truncation) = try pull(&third, day: 201) else { return XCTFail("A page is returned.") }
+      XCTAssertEqual(truncation.head, try storage.head())
+      XCTAssertEqual(try hub.push(late, to: storage, at: 201 * Self.day), .truncated(hubTime: 201 * Self.day))
+      // The names can be used again.
+      one.versions[TestDevice.name(1)] = nil
+      try push(one.commit(1), day: 201)
+    }
+  }
+
+  func testNewDevicesReceiveNoDeletionsFromBeforeTheirPull() throws {
+    let zone = try makeZone()
+    var one = TestDevice(1, incarnation: zone.incarnation)
+    try zone.perform { hub, storage in
+      func push(_ commit: SealedCommit) throws {
+        one.settle(commit, at: try XCTUnwrap(try hub.push(commit, to: storage, at: TestZone.time).point))
+      }
+      try push(one.commit((1...9).map { ($0, [1]) }))
+      try push(one.commit([(1, []), (2, [])], deleting: [1, 2]))
+      var request = TestDevice(2, incarnation: nil).pullRequest(maximumCount: 4)
+      request.omitsDeleted = true
+      let first = try XCTUnwrap(try hub.pull(request, from: storage, at: TestZone.time).page)
+      try push(one.commit([(3, []), (4, [])], deleting: [3, 4]))
+      request = request.next(after: first)
+      request.start = first.head.sequence
+      var records = first.records
+      while true {
+        let page = try XCTUnwrap(try hub.pull(request, from: storage, at: TestZone.time).page)
+        records += page.records
+        if page.isLast { break }
+        request = request.next(after: page)
+      }
+      let deleted = Set(records.filter(\.isDeleted).map(\.name))
+      XCTAssertEqual(deleted, [TestDevice.name(3), TestDevice.name(4)])
+    }
+  }
+
+  func testTheSumIsThatOfTheRecordsThatAreNotDeleted() throws {
+    let zone = try makeZone()
+    var one = TestDevice(1, incarnation: zone.incarnation)
+    var random = SeededGenerator(seed: 12)
+    for _ in 0..<20 {
+      let numbers = Set((0..<5).map { _ in UInt64.random(in: 0..<30, using: &random) })
+      let commit = one.commit(numbers.sorted().map { ($0, [1]) }, deleting: Set(numbers.prefix(2)))
+      one.settle(commit, at: try XCTUnwrap(try zone.push(commit).point))
+    }
+    try zone.perform { hub, storage in
+      var sum = RecordSum()
+      let all = try storage.versions(in: NameRange.all.names, maximumCount: 100)
+      for record in all { try sum.add(record, TestHashing()) }
+      XCTAssertEqual(try storage.sum(), sum)
+      XCTAssertEqual(sum.count, Int64(all.count))
+      XCTAssertTrue(all.count > 5 && all.count < 30)
+      // The sums of the parts, the versions and the records.
+      let point = try storage.head()
+      func verify(_ query: VerificationRequest.Query, isExact: Bool = true) throws -> VerificationAnswer {
+        try hub.verify(VerificationRequest(zone.incarnation, at: point, isExact: isExact, query), in: storage)
+      }
+      guard case .sums(let parts) = try verify(.sums(of: [.all])) else { return XCTFail("no sums") }
+      XCTAssertEqual(parts.count, 256)
+      XCTAssertEqual(parts.reduce(RecordSum(), +), sum)
+      var (listed, last): ([RecordVersion], RecordName?) = ([], nil)
+      while true {
+        guard case .versions(let page, let isLast) = try verify(.versions(in: NameRange.all.parts, after: last, maximumCount: 3)) else {
+          return XCTFail("no versions")
+        }
+        listed += page
+        last = page.last?.name
+        if isLast { break }
+      }
+      XCTAssertEqual(listed, all)
+      let names = [TestDevice.name(100), all[0].name, all[1].name]
+      guard case .records(let records, 3) = try verify(.records(names)) else { return XCTFail("no records") }
+      XCTAssertEqual(records.map(\.name), [all[0].name, all[1].name])
+      // Another device pushes.
+      _ = try hub.push(one.commit(200), to: storage, at: TestZone.time)
+      XCTAssertEqual(try verify(.sums(of: [.all])), .moved)
+      XCTAssertNotEqual(try verify(.sums(of: [.all]), isExact: false), .moved)
+    }
   }
 
   func testPartsAreAddedTogetherWithTheLastOne() throws {

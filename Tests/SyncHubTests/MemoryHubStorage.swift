@@ -8,6 +8,11 @@ final class MemoryHubStorage: HubStorage {
   private var records: [RecordName: StoredRecord] = [:]
   private var parts: [DeviceID: [(part: SealedCommit, time: Int64)]] = [:]
 
+  private var times: [Int64] = []
+  private var recordSum: RecordSum?
+  private var truncatedThrough: Int64 = 0
+  private var acknowledgments: [DeviceID: Acknowledgment] = [:]
+
   init(incarnation: Incarnation) { identity = incarnation }
 
   func transaction<Result>(_ body: () throws -> Result) throws -> Result { try body() }
@@ -15,9 +20,10 @@ final class MemoryHubStorage: HubStorage {
   func head() -> ChainPoint { ChainPoint(sequence: Int64(log.count), head: heads[log.count]) }
   func chainHead(at sequence: Int64) -> Digest? { heads.indices.contains(Int(sequence)) ? heads[Int(sequence)] : nil }
   func lastCommit(of device: DeviceID) -> CommitEntry? { log.last { $0.device == device } }
-  func version(of name: RecordName) -> Digest? { records[name]?.version }
+  func version(of name: RecordName) -> (version: Digest, isDeleted: Bool)? { records[name].map { ($0.version, $0.isDeleted) } }
+  func record(_ name: RecordName) -> StoredRecord? { records[name] }
   func versions(in names: ClosedRange<RecordName>, maximumCount: Int) -> [RecordVersion] {
-    let found = records.values.filter { names.contains($0.name) }.sorted { $0.name < $1.name }
+    let found = records.values.filter { names.contains($0.name) && !$0.isDeleted }.sorted { $0.name < $1.name }
     return found.prefix(maximumCount).map { RecordVersion($0.name, $0.version) }
   }
 
@@ -37,13 +43,20 @@ final class MemoryHubStorage: HubStorage {
     for (device, parts) in parts { self.parts[device] = parts.filter { $0.time >= time } }
   }
 
-  func append(_ entry: CommitEntry, head: Digest) {
+  func append(_ entry: CommitEntry, head: Digest, at time: Int64, sum: RecordSum) {
     log.append(entry)
+    times.append(time)
+    self.recordSum = sum
     heads.append(head)
   }
 
-  func records(after position: PagePosition?, since sequence: Int64, maximumCount: Int) -> [StoredRecord] {
+  func sum() -> RecordSum? { recordSum }
+
+  func records(
+    after position: PagePosition?, since sequence: Int64, omittingDeletedThrough omitted: Int64, maximumCount: Int
+  ) -> [StoredRecord] {
     let later = records.values.filter { record in
+      if record.isDeleted, record.sequence <= omitted { return false }
       guard let position else { return record.sequence > sequence }
       return (record.sequence, record.name) > (position.sequence, position.name)
     }
@@ -52,5 +65,25 @@ final class MemoryHubStorage: HubStorage {
 
   func commits(after sequence: Int64, through last: Int64) -> [CommitEntry] {
     log.filter { $0.sequence > sequence && $0.sequence <= last }
+  }
+
+  func commitTime(at sequence: Int64) -> Int64? { times.indices.contains(Int(sequence) - 1) ? times[Int(sequence) - 1] : nil }
+  func floor() -> Int64 { truncatedThrough }
+
+  func removeDeletedRecords(through sequence: Int64, maximumCount: Int) -> Int {
+    let deleted = records.values.filter { $0.isDeleted && $0.sequence <= sequence }.sorted {
+      ($0.sequence, $0.name) < ($1.sequence, $1.name)
+    }
+    for record in deleted.prefix(maximumCount) {
+      records[record.name] = nil
+      truncatedThrough = record.sequence
+    }
+    return min(deleted.count, maximumCount)
+  }
+
+  func acknowledgment(of device: DeviceID) -> Acknowledgment? { acknowledgments[device] }
+  func acknowledge(_ acknowledgment: Acknowledgment, of device: DeviceID) { acknowledgments[device] = acknowledgment }
+  func leastAcknowledgment(since time: Int64) -> Int64? {
+    acknowledgments.values.lazy.filter { $0.time >= time }.map(\.sequence).min()
   }
 }

@@ -34,7 +34,8 @@ final class SQLCipherHubStorageTests: HubStorageSpecification {
       },
       pull: { request in
         try session.read(HubCancellation()) { try hub.pull(request, from: SQLCipherHubStorage($0, zone: zone), at: TestZone.time) }
-      })
+      },
+      perform: { body in try session.write(HubCancellation()) { try body(hub, SQLCipherHubStorage($0, zone: zone)) } })
   }
 
   /// Random requests of devices, some of them wrong, have the same answers as with the storage in memory.

@@ -50,6 +50,7 @@ package final class Scenario {
     package var largestPortion: Int { store.largestPortion }
     package var objectReadCount: Int { store.objectReadCount }
     package func quarantinedCount() throws -> Int { try client.quarantinedCount(in: store) }
+    package func takeReconciliationResult() -> ReconciliationResult? { client.takeReconciliationResult() }
     package func isIdle() throws -> Bool { try client.isIdle(in: store) }
     package var pendingCount: Int { store.state.saves.count { $0.number > store.state.zone.settledThrough } }
 
@@ -209,7 +210,7 @@ package final class Scenario {
   }
 
   package private(set) var devices: [Device] = []
-  package let hub = Hub(SimulatedHashing())
+  package let hub: Hub
   let storage = SimulatedHub(incarnation: 1)
   /// The hub's time, in milliseconds since 1970.
   package var time: Int64 = 1_000
@@ -222,7 +223,10 @@ package final class Scenario {
     return device
   }
 
-  package init(deviceCount: Int = 2) { for _ in 0..<deviceCount { devices.append(Device(self, newDevice().value)) } }
+  package init(deviceCount: Int = 2, hubLimits: Hub.Limits = Hub.Limits()) {
+    hub = Hub(SimulatedHashing(), limits: hubLimits)
+    for _ in 0..<deviceCount { devices.append(Device(self, newDevice().value)) }
+  }
 
   func newDevice() -> DeviceID {
     lastDevice += 1
@@ -233,8 +237,11 @@ package final class Scenario {
   package func answer(_ action: SyncClient.Action) throws -> SyncClient.Event {
     time += 1
     switch action {
-    case .pull(let request): return .pulled(try hub.pull(request, from: storage, at: time))
+    case .pull(let request):
+      if try hub.mustAcknowledge(request, in: storage, at: time) { try hub.acknowledge(request, in: storage, at: time) }
+      return .pulled(try hub.pull(request, from: storage, at: time))
     case .push(let commit): return .pushed(commit.digest, try hub.push(commit, to: storage, at: time))
+    case .verify(let request): return .verified(request, try hub.verify(request, in: storage))
     }
   }
 
@@ -244,6 +251,30 @@ package final class Scenario {
     guard var record = storage.state.records[name] else { return }
     change(&record)
     storage.state.records[name] = isRemoved ? nil : record
+    if isRemoved { storage.state.order.removeAll { $0.name == name } }
+  }
+
+  /// Changes the sum of the hub's records, as damage would.
+  package func damageSum() { storage.state.sum = storage.state.sum + RecordSum(count: 1, high: 2, low: 3) }
+
+  /// Lets time pass.
+  package func wait(days: Int64) {
+    time += days * 24 * 3_600_000
+    for device in devices { device.wall += days * 24 * 3_600_000 }
+  }
+
+  /// The number of deleted records on the hub.
+  package var deletedCount: Int { storage.state.records.values.count { $0.isDeleted } }
+  /// The number of the last commit of which the hub has removed deleted records.
+  package var floor: Int64 { storage.state.floor }
+  /// Adds commits until the hub removes deleted records.
+  package func cleanUp(from device: Device) throws {
+    let folder = try device.insertFolder("cleanup")
+    let next = (commitCount / Int(hub.limits.commitsUntilCleanup) + 1) * Int(hub.limits.commitsUntilCleanup)
+    while commitCount < next {
+      try device.set(Scenario.title, .text("\(commitCount)"), of: folder, Scenario.folder)
+      try device.synchronize(.save)
+    }
   }
 
   /// Returns a backup of the hub, to be restored later.

@@ -14,8 +14,17 @@ final class SimulatedHub: HubStorage {
     var parts: [DeviceID: [SealedCommit]] = [:]
     /// When they were staged.
     var partTimes: [Digest: Int64] = [:]
+    /// When the commits were added.
+    var commitTimes: [Int64] = []
+    var sum = RecordSum()
+    var floor: Int64 = 0
+    var acknowledgments: [DeviceID: Acknowledgment] = [:]
   }
   var state: State
+  /// Whether deleted records may be removed. In reality, they are kept so long that devices notice a restoration before.
+  var canTruncate = true
+  /// The deleted records that were removed, also from states that were replaced by restored ones.
+  private(set) var removedNames: Set<RecordName> = []
 
   init(incarnation: UInt64) { state = State(incarnation: Incarnation(incarnation)) }
 
@@ -24,10 +33,11 @@ final class SimulatedHub: HubStorage {
   func head() -> ChainPoint { ChainPoint(sequence: Int64(state.commits.count), head: state.heads[state.commits.count]) }
   func chainHead(at sequence: Int64) -> Digest? { sequence < state.heads.count ? state.heads[Int(sequence)] : nil }
   func lastCommit(of device: DeviceID) -> CommitEntry? { state.devices[device] }
-  func version(of name: RecordName) -> Digest? { state.records[name]?.version }
+  func version(of name: RecordName) -> (version: Digest, isDeleted: Bool)? { state.records[name].map { ($0.version, $0.isDeleted) } }
+  func record(_ name: RecordName) -> StoredRecord? { state.records[name] }
 
   func versions(in names: ClosedRange<RecordName>, maximumCount: Int) -> [RecordVersion] {
-    let records = state.records.values.filter { names.contains($0.name) }.sorted { $0.name < $1.name }
+    let records = state.records.values.filter { !$0.isDeleted && names.contains($0.name) }.sorted { $0.name < $1.name }
     return records.prefix(maximumCount).map { RecordVersion($0.name, $0.version) }
   }
 
@@ -57,19 +67,46 @@ final class SimulatedHub: HubStorage {
   }
   func removeStagedParts(of device: DeviceID) { state.parts[device] = nil }
 
-  func append(_ entry: CommitEntry, head: Digest) {
+  func append(_ entry: CommitEntry, head: Digest, at time: Int64, sum: RecordSum) {
+    state.commitTimes.append(time)
+    state.sum = sum
     state.commits.append(entry)
     state.heads.append(head)
     state.devices[entry.device] = entry
   }
 
-  func records(after position: PagePosition?, since sequence: Int64, maximumCount: Int) -> [StoredRecord] {
+  func sum() -> RecordSum? { state.sum }
+  func commitTime(at sequence: Int64) -> Int64? { sequence < 1 ? nil : state.commitTimes[Int(sequence) - 1] }
+  func floor() -> Int64 { state.floor }
+
+  func removeDeletedRecords(through sequence: Int64, maximumCount: Int) -> Int {
+    guard canTruncate else { return 0 }
+    let deleted = state.order.filter { $0.sequence <= sequence && state.records[$0.name]?.isDeleted ?? false }
+    let removed = deleted.prefix(maximumCount)
+    for position in removed {
+      state.records[position.name] = nil
+      state.order.remove(at: index(of: position))
+      state.floor = position.sequence
+      removedNames.insert(position.name)
+    }
+    return removed.count
+  }
+  func acknowledgment(of device: DeviceID) -> Acknowledgment? { state.acknowledgments[device] }
+  func acknowledge(_ acknowledgment: Acknowledgment, of device: DeviceID) { state.acknowledgments[device] = acknowledgment }
+  func leastAcknowledgment(since time: Int64) -> Int64? {
+    state.acknowledgments.values.lazy.filter { $0.time >= time }.map(\.sequence).min()
+  }
+
+  func records(
+    after position: PagePosition?, since sequence: Int64, omittingDeletedThrough omitted: Int64, maximumCount: Int
+  ) -> [StoredRecord] {
     var first = index(of: PagePosition(sequence: sequence + 1, name: RecordName(.zero)))
     if let position {
       first = index(of: position)
       if first < state.order.count, state.order[first] == position { first += 1 }
     }
-    return state.order[first...].prefix(maximumCount).compactMap { state.records[$0.name] }
+    let records = state.order[first...].lazy.compactMap { self.state.records[$0.name] }
+    return Array(records.filter { !$0.isDeleted || $0.sequence > omitted }.prefix(maximumCount))
   }
 
   func commits(after sequence: Int64, through last: Int64) -> [CommitEntry] {

@@ -42,6 +42,10 @@ final class SimulatedStore: SyncStore {
   private(set) var largestPortion = 0
   /// The number of objects that were read.
   private(set) var objectReadCount = 0
+  /// The records that were sent again after the hub had removed their deletions.
+  private(set) var resent: Set<RecordID> = []
+  /// The records that have lost their bases in the transaction, and must be sent.
+  private var unbased: Set<RecordID> = []
   /// The objects that were written in the transaction.
   private var writtenObjects: Set<RecordID> = []
   /// The objects that referred to an object when it was deleted.
@@ -82,7 +86,7 @@ final class SimulatedStore: SyncStore {
     isInTransaction = true
     defer { isInTransaction = false }
     let former = state
-    (writtenObjects, remainingReferrers) = ([], [])
+    (writtenObjects, remainingReferrers, unbased) = ([], [], [])
     do {
       let result = try body()
       for (referrer, destination) in remainingReferrers where state.objects[referrer] != nil {
@@ -91,6 +95,7 @@ final class SimulatedStore: SyncStore {
       // Killed before the commit.
       try call()
       commitCount += 1
+      if state.zone.base.sequence > 0 { resent.formUnion(unbased) }
       return result
     } catch {
       state = former
@@ -118,6 +123,7 @@ final class SimulatedStore: SyncStore {
   }
   func setEntry(_ entry: RecordEntry, of id: RecordID) throws {
     try call()
+    if entry.base == nil, entry.held != nil, state.entries[id]?.base != nil { unbased.insert(id) }
     state.entries[id] = entry
     addReferrer(id, entry.base?.record)
     addReferrer(id, entry.held)

@@ -1,4 +1,4 @@
-package import SyncCore
+import SyncCore
 
 /// A device in a simulation.
 final class SimulatedDevice {
@@ -13,6 +13,8 @@ final class SimulatedDevice {
   var forkedIdentity: DeviceID?
   /// The version of the model that the device has.
   var model: SyncModel
+  /// Whether the device sends nothing.
+  var isAway = false
 
   init(_ number: Int, _ store: SimulatedStore, _ client: SyncClient, _ model: SyncModel, clockError: Int64) {
     (self.number, self.store, self.client, self.model, self.clockError) = (number, store, client, model, clockError)
@@ -62,6 +64,8 @@ package final class Simulation {
     var hasManyDeletions: Bool { (seed >> 12) % 6 == 0 && !hasManyClaims && !hasManyLinks && !hasManyMerges }
     /// Whether objects are rarely inserted when there are some.
     var hasFewObjects: Bool { hasManyClaims || hasManyLinks || hasManyMerges || hasManyDeletions }
+    /// Whether the hub soon removes deleted records, and devices are away for a long time.
+    var truncates: Bool { (seed >> 44) % 3 == 0 }
     /// Whether the hub is a file that each device opens itself, so that its clock is that of the device.
     var hasClockOfDevices: Bool { (seed >> 32) % 6 == 0 }
 
@@ -78,8 +82,11 @@ package final class Simulation {
     case pushRequest(device: Int, SealedCommit)
     case pullAnswer(device: Int, PullAnswer)
     case pushAnswer(device: Int, Digest, PushAnswer)
+    case verificationRequest(device: Int, VerificationRequest)
+    case verificationAnswer(device: Int, VerificationRequest, VerificationAnswer)
     case pullFailure(device: Int)
     case pushFailure(device: Int)
+    case verificationFailure(device: Int)
   }
 
   let setup: Setup
@@ -115,9 +122,18 @@ package final class Simulation {
       hasDeletionMarks: setup.hasDeletionMarks)
     var hubLimits = Hub.Limits()
     (hubLimits.partLifetime, hubLimits.commitsUntilCleanup) = (20_000, 3)
+    if setup.truncates {
+      (hubLimits.tombstoneLifetime, hubLimits.absenceLimit, hubLimits.acknowledgmentInterval) = (5_000, 10_000, 1_000)
+      hubLimits.tombstonesInCleanup = 3
+    }
     hub = Hub(hashing, limits: hubLimits)
     keys = (0..<setup.deviceCount).map { _ in SimulatedKeys() }
     storage = SimulatedHub(incarnation: random.next())
+    checks.isRemoved = { [storage, hashing] in storage.removedNames.contains(hashing.name(of: $0)) }
+    checks.isDeleted = { [storage, hashing] id in
+      let name = hashing.name(of: id)
+      return storage.state.records[name]?.isDeleted ?? false
+    }
     for number in 0..<setup.deviceCount {
       let store = SimulatedStore(device: newIdentity(), range: newRange())
       let errors = [0, 0, -Self.largestClockError, Self.largestClockError, Int64(random.number(below: 100)) - 50]
@@ -220,19 +236,6 @@ package final class Simulation {
     }
   }
 
-  /// A digest of all objects and of the hub.
-  package var digest: Digest {
-    var words = storage.head().head.allWords
-    for device in devices {
-      for (id, object) in device.store.state.objects.sorted(by: { $0.key < $1.key }) {
-        words += [id.high, id.low, object.entity.value]
-        let record = Record(entity: object.entity, object.values, Stamp(.zero, DeviceID(0)))
-        words += RecordCoding.encode(record, of: id).map(UInt64.init)
-      }
-    }
-    return hashing.digest(of: words)
-  }
-
   private func run(_ event: SimulationEvent) throws {
     var random = SimulationRandom(event.seed)
     // Some saves of different devices have the same time.
@@ -276,6 +279,9 @@ package final class Simulation {
       let missing = random.chance(0.7) ? random.next() % 2 : nil
       keys[device.number].isMissing = { $0.version.words.1 % 2 == missing }
       try handle(.keysChanged, on: device, &random)
+    case .leave:
+      device.isAway.toggle()
+      if !device.isAway { try resume(device, &random) }
     }
     try checks.check(device, in: self)
   }
@@ -287,13 +293,17 @@ package final class Simulation {
       device.store.callsUntilKill = nil
       for id in device.store.state.objects.keys.sorted() { addBaseline(id, on: device) }
       keys[device.number].isMissing = { _ in false }
+      device.isAway = false
       try adoptModel(device, &random)
       try handle(.keysChanged, on: device, &random)
     }
     for round in 0..<60 {
       for device in devices {
         try handle(round == 0 ? .pullFailed : .remoteChange, on: device, &random)
-        if round == 0 { try handle(.pushFailed, on: device, &random) }
+        if round == 0 {
+          try handle(.pushFailed, on: device, &random)
+          try handle(.verificationFailed, on: device, &random)
+        }
         var count = 0
         while !network.isEmpty {
           time += 20
@@ -324,11 +334,16 @@ package final class Simulation {
         event, in: device.store, SyncClient.Environment(wall: wall(of: device), newDevice: newIdentity()))
     }
     checks.noteOutbox(of: device)
+    checks.noteReconciliation(of: device)
+    if device.isAway { return }
     if device.copy == nil, device.store.state.outbox?.next != nil, random.chance(0.2) { device.copy = device.store.state }
     for action in actions {
       switch action {
       case .pull(let request): send(.pullRequest(device: device.number, request), failure: .pullFailure(device: device.number), &random)
       case .push(let commit): send(.pushRequest(device: device.number, commit), failure: .pushFailure(device: device.number), &random)
+      case .verify(let request):
+        send(
+          .verificationRequest(device: device.number, request), failure: .verificationFailure(device: device.number), &random)
       }
     }
   }
@@ -364,7 +379,10 @@ package final class Simulation {
     let isShown = storage.state.devices[copy.zone.device].map { $0.deviceSequence > copy.zone.deviceSequence } ?? false
     if isOfFork, isStampedTwice || copy.zone.device != device.store.state.zone.device && !isShown { return }
     let isOfFormerIdentity = copy.zone.device != device.store.state.zone.device
-    let isNoticed = !isOfFork && (random.chance(setup.hasLinks ? 0.2 : 0.4) || isStampedTwice || isOfFormerIdentity)
+    // An object that gets the ID of a lost one cannot be told from it when the deletion of that was removed.
+    let isTruncated = !storage.removedNames.isEmpty
+    if isTruncated, isOfFork || copy.zone.base.sequence == 0 { return }
+    let isNoticed = !isOfFork && (isTruncated || random.chance(setup.hasLinks ? 0.2 : 0.4) || isStampedTwice || isOfFormerIdentity)
     checks.noteLostSaves(of: device, restoredTo: copy) { storage.version(of: hashing.name(of: $0)) != nil }
     device.store.state = copy
     device.client = makeClient(device)
@@ -428,10 +446,17 @@ package final class Simulation {
   private func deliver(_ message: Message, _ random: inout SimulationRandom) throws {
     switch message {
     case .pullRequest(let device, let request):
-      let answer = try hub.pull(request, from: storage, at: hubTime(for: device))
+      let time = hubTime(for: device)
+      if try hub.mustAcknowledge(request, in: storage, at: time) { try hub.acknowledge(request, in: storage, at: time) }
+      let answer = try hub.pull(request, from: storage, at: time)
+      if request.omitsDeleted {
+        let deleted = storage.state.records.values.filter { $0.isDeleted && $0.sequence <= request.start ?? .max }
+        checks.noteOmitted(deleted.compactMap { try? hashing.open($0).id }, by: device)
+      }
       send(.pullAnswer(device: device, answer), failure: .pullFailure(device: device), &random)
     case .pushRequest(let device, let commit):
       let former = storage.state
+      storage.canTruncate = devices.allSatisfy { isInChain($0) && !$0.isForked }
       let answer = try hub.push(commit, to: storage, at: hubTime(for: device))
       if let parts = storage.state.parts[commit.device], Set(parts.map(\.deviceSequence)).count != 1 {
         throw SimulationFailure(invariant: "parts of one commit", detail: "device \(device)")
@@ -444,6 +469,13 @@ package final class Simulation {
         hubCopies.append(storage.state)
       }
       send(.pushAnswer(device: device, commit.digest, answer), failure: .pushFailure(device: device), &random)
+    case .verificationRequest(let device, let request):
+      let answer = try hub.verify(request, in: storage)
+      send(
+        .verificationAnswer(device: device, request, answer), failure: .verificationFailure(device: device), &random)
+    case .verificationAnswer(let device, let request, let answer):
+      try handle(.verified(request, answer), on: devices[device], &random)
+    case .verificationFailure(let device): try handle(.verificationFailed, on: devices[device], &random)
     case .pullAnswer(let device, let answer): try handle(.pulled(answer), on: devices[device], &random)
     case .pushAnswer(let device, let digest, let answer): try handle(.pushed(digest, answer), on: devices[device], &random)
     case .pullFailure(let device): try handle(.pullFailed, on: devices[device], &random)
@@ -459,12 +491,14 @@ extension Simulation.Message {
     switch self {
     case .pullRequest(let device, _), .pushRequest(let device, _), .pullFailure(let device), .pushFailure(let device): device
     case .pullAnswer(let device, _), .pushAnswer(let device, _, _): device
+    case .verificationRequest(let device, _), .verificationAnswer(let device, _, _), .verificationFailure(let device): device
     }
   }
 
   fileprivate var receiver: Int? {
     switch self {
-    case .pullRequest, .pushRequest: nil
+    case .pullRequest, .pushRequest, .verificationRequest: nil
+    case .verificationAnswer(let device, _, _), .verificationFailure(let device): device
     case .pullAnswer(let device, _), .pushAnswer(let device, _, _), .pullFailure(let device), .pushFailure(let device): device
     }
   }

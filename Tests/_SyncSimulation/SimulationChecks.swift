@@ -30,6 +30,27 @@ final class SimulationChecks {
   /// The number of the commit that wrote each record that a device has pulled.
   private var sequences: [Int: [RecordID: Int64]] = [:]
 
+  /// The records that a device has sent again after their deletions were removed from the hub.
+  private var resent: Set<RecordID> = []
+
+  /// Returns whether a record is deleted on the hub, or whether the hub has removed its deletion.
+  var isDeleted: (RecordID) -> Bool = { _ in false }
+  var isRemoved: (RecordID) -> Bool = { _ in false }
+
+  /// The records whose deletions a device has not received, because they were deleted before its first pull.
+  private var omitted: [Int: Set<RecordID>] = [:]
+
+  func noteOmitted(_ ids: [RecordID], by device: Int) {
+    revision += 1
+    omitted[device, default: []].formUnion(ids)
+  }
+
+  func noteReconciliation(of device: SimulatedDevice) {
+    if device.store.resent.isSubset(of: resent) { return }
+    revision += 1
+    resent.formUnion(device.store.resent)
+  }
+
   func addBaseline(_ id: RecordID, _ object: SyncedObject, _ version: SyncModel) {
     (baseline[id], baselineModels[id]) = (object, version)
   }
@@ -204,7 +225,7 @@ final class SimulationChecks {
     var missing: [ObjectIdentifier: PendingChange?] = [:]
     func missingChange(of save: Save) -> PendingChange? {
       if let known = missing[ObjectIdentifier(save)] { return known }
-      let change = save.changes.first { !includes($0, of: save, view) }
+      let change = save.changes.first { !includes($0, of: save, view, device: device.number) }
       missing[ObjectIdentifier(save)] = .some(change)
       return change
     }
@@ -230,8 +251,17 @@ final class SimulationChecks {
   }
 
   /// Returns whether a state contains a change or a later one.
-  private func includes(_ change: PendingChange, of save: Save, _ view: StateView) -> Bool {
+  ///
+  /// - Parameter device: The device whose state it is; nil at the end.
+  private func includes(_ change: PendingChange, of save: Save, _ view: StateView, device: Int? = nil) -> Bool {
     if save.revived.contains(change.id) { return true }
+    // The object has the state of a device that was away. What others had changed was deleted.
+    if resent.contains(change.id), isRemoved(change.id) { return true }
+    // A device that never had the record does not receive its deletion.
+    if view.state(of: change.id) == nil, isDeleted(change.id) || isRemoved(change.id) { return true }
+    // A link to an object that is there again, added by a device that did not know it.
+    if change.isLink, isRemoved(change.id) { return true }
+    if let device, omitted[device]?.contains(change.id) ?? false, view.state(of: change.id) == nil || change.values == nil { return true }
     // An object that was deleted before its insertion was sent leaves no record. Another object can have that.
     guard let state = view.state(of: change.id), state.isTombstone || view.serial(of: change.id) == save.serials[change.id] else {
       return save.serials[change.id].map(deletions.contains) ?? false

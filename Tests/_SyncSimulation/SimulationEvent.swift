@@ -17,6 +17,8 @@ package struct SimulationEvent: Hashable, Sendable, CustomStringConvertible {
     case restoreDevice
     /// A device loses keys, or gets them.
     case setKeys
+    /// A device is away from now on, or is back.
+    case leave
   }
   package var kind: Kind
   package var device: Int

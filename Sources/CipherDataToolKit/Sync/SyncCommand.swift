@@ -12,7 +12,9 @@ struct SyncCommand: AsyncParsableCommand {
       Ordered relationships, uniqueness constraints, and attributes with external storage are not synchronized yet: `start` and `join` \
       refuse a model that has them, and list them.
       """,
-    subcommands: [Start.self, Join.self, Approve.self, Run.self, Status.self, Journal.self, Restore.self, Verify.self, Leave.self])
+    subcommands: [
+      Start.self, Join.self, Approve.self, Run.self, Status.self, Journal.self, Restore.self, Verify.self, Reconcile.self, Leave.self,
+    ])
 
   static func checkHub(_ path: String) throws {
     if path.isEmpty { throw ValidationError("--hub takes the path of a file.") }

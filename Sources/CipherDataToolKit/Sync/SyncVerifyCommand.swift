@@ -55,12 +55,12 @@ extension SyncCommand {
       (hasMore ? "more than " : "") + CountText.text(count, noun)
     }
 
-    static func text(_ difference: Verification.Difference) -> String {
+    static func text(_ difference: RecordDifference) -> String {
       let name = difference.id?.uuid.uuidString.lowercased() ?? "a record of another device"
       return "\(name): \(kind(difference))"
     }
 
-    private static func kind(_ difference: Verification.Difference) -> String {
+    private static func kind(_ difference: RecordDifference) -> String {
       switch (difference.device, difference.hub) {
       case (_, nil): "missing on the hub"
       case (nil, _): "missing in the store"

@@ -2,7 +2,8 @@ extension SyncClient {
   /// What a page has led to.
   enum PullProgress {
     case incomplete
-    case complete
+    /// With what a comparison has changed, and whether the records must be compared now.
+    case complete(ReconciliationResult?, mustReconcile: Bool)
     /// The pages may be of another history than a commit that the hub has accepted. Pulling again shows it, if nothing is sent meanwhile.
     case outdated
   }
@@ -32,6 +33,14 @@ extension SyncClient {
       try store.setZone(zone)
       try changeIdentity(isForked: true, in: store, environment)
       zone = try store.zone()
+      // An object can have the ID of one that was deleted in the lost state: pull the deletions too.
+      if page.request.omitsDeleted {
+        try removeStaging(in: store)
+        return .incomplete
+      }
+    }
+    if page.request.start == nil, page.request.base.sequence == 0, staging.position == nil {
+      (staging.start, staging.omitsDeleted) = (page.head.sequence, page.request.omitsDeleted)
     }
     try store.stage(page.records)
     if let last = page.records.last { staging.position = PagePosition(sequence: last.sequence, name: last.name) }
@@ -45,8 +54,16 @@ extension SyncClient {
       try store.setZone(zone)
       return .outdated
     }
-    try importStagedRecords(in: store)
-    return .complete
+    var reconciliation = reconciliation
+    try importStagedRecords(&reconciliation, in: store)
+    let isEqual = try compareSums(page, in: store)
+    if !isEqual, reconciliation != nil {
+      try acceptSum(page, in: store)
+      reconciliation?.result.isSumWrong = true
+    } else if !isEqual {
+      try requestReconciliation(in: store)
+    }
+    return .complete(reconciliation?.result, mustReconcile: !isEqual && reconciliation == nil)
   }
 
   /// Returns whether the staged records were read before the hub has accepted the last commit, and contain earlier states of its records.
@@ -74,15 +91,17 @@ extension SyncClient {
   }
 
   /// Imports the staged records: first all states, then, in batches, the objects that follow from them.
-  private func importStagedRecords(in store: some SyncStore) throws {
+  private func importStagedRecords(_ reconciliation: inout Reconciliation?, in store: some SyncStore) throws {
     var zone = try store.zone()
     guard let staging = zone.staging else { return }
+    if reconciliation != nil { (zone.sum, zone.mustReconcile) = (nil, nil) }
     var (changed, unexpected) = (RecordSet(), RecordSet())
     // What the commit in the outbox has changed is known to the devices that have changed it since.
     let listed = try store.outbox().flatMap { $0.commit.digest == staging.listedOutbox ? $0 : nil }
     let settled = listed?.through ?? zone.settledThrough
     try forEachStagedRecord(in: store) { stored in
       let opened = try? sealing.open(stored)
+      if let reconciliation, let opened { try admit(stored, of: opened.id, reconciliation, in: store) }
       if let (id, record) = opened, let entry = try store.entry(of: id) {
         if stored.sequence == staging.listedSequence {
           try noteOwnEffects(on: id, entry, record, in: store)
@@ -106,6 +125,10 @@ extension SyncClient {
     zone.staging = nil
     zone.isJoined = true
     try store.setZone(zone)
+    if var running = reconciliation {
+      changed.formUnion(try removeMissingRecords(&running, in: store))
+      reconciliation = running
+    }
     changed.formUnion(try renewRecords(collisions, in: store))
     try updateObjects(of: changed, in: store)
   }
@@ -122,10 +145,12 @@ extension SyncClient {
   ) throws -> [RecordID] {
     guard let (id, record) = opened else {
       try store.setQuarantined(stored, stored.name)
+      zone.sum = nil  // The record that it replaces is not known.
       return []
     }
     if let quarantined = try store.quarantined(stored.name), quarantined.sequence <= stored.sequence {
       try store.setQuarantined(nil, stored.name)
+      zone.sum = nil
     }
     var entry = try store.entry(of: id) ?? newEntry(of: id, record, in: store)
     var changed = [id]
@@ -136,7 +161,9 @@ extension SyncClient {
       // Its former destinations may be free.
       if model.hasRivals { changed += try rivals(of: state.joined(with: pending), in: store) }
     }
+    let former = entry.base
     entry.setBase(RecordEntry.VersionedRecord(stored.sequence, stored.version, record))
+    try zone.replace(former, by: entry.base, stored.name, hashing)
     try store.setEntry(entry, of: id)
     if let time = record.latestStamp?.time { zone.clock.observe(time) }
     if zone.hasMergeRules != true, record.hasMergeRules { zone.hasMergeRules = true }
@@ -180,6 +207,7 @@ extension SyncClient {
     zone.incarnation = incarnation
     zone.base = ChainPoint()
     (zone.accepted, zone.staging) = (nil, nil)
+    (zone.sum, zone.sumError, zone.mustReconcile) = (RecordSum(), nil, nil)
     (zone.isJoined, zone.isSalvaging) = (false, true)
     try store.setZone(zone)
     try store.setOutbox(nil)  // Its commit is based on what the hub has lost.

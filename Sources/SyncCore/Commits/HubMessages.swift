@@ -53,10 +53,18 @@ package struct PullRequest: Hashable, Sendable {
   /// The last commit that the previous pages listed.
   package var listed: ChainPoint
   package var maximumCount: Int
+  /// The device, whose progress the hub records; nil for a request that is not part of synchronization.
+  package var device: DeviceID?
+  /// Of a pull of the whole zone: the number of commits that the zone had at the first page; nil for that page.
+  package var start: Int64?
+  /// Whether records that were deleted before a pull of the whole zone are left out, because the device has none of them.
+  package var omitsDeleted: Bool
 
   package init(
-    incarnation: Incarnation?, base: ChainPoint, known: [ChainPoint], position: PagePosition?, listed: ChainPoint, maximumCount: Int
+    incarnation: Incarnation?, base: ChainPoint, known: [ChainPoint], position: PagePosition?, listed: ChainPoint, maximumCount: Int,
+    device: DeviceID? = nil, start: Int64? = nil, omitsDeleted: Bool = false
   ) {
+    (self.device, self.start, self.omitsDeleted) = (device, start, omitsDeleted)
     self.incarnation = incarnation
     self.base = base
     self.known = known
@@ -77,12 +85,15 @@ package struct PullPage: Hashable, Sendable {
   package var isLast: Bool
   /// The head of the zone when the page was read.
   package var head: ChainPoint
+  /// The sum of the zone's records at the head, with the last page.
+  package var sum: RecordSum?
   package var hubTime: Int64
 
   package init(
     request: PullRequest, incarnation: Incarnation, records: [StoredRecord], commits: [CommitEntry], isLast: Bool, head: ChainPoint,
-    hubTime: Int64
+    sum: RecordSum? = nil, hubTime: Int64
   ) {
+    self.sum = sum
     self.request = request
     self.incarnation = incarnation
     self.records = records
@@ -97,6 +108,8 @@ package enum PullAnswer: Hashable, Sendable {
   case page(PullPage)
   /// The hub does not contain the commits that the device has pulled: it was restored from a backup.
   case diverged(Incarnation)
+  /// Deletions that the device has not pulled were removed: it must compare its records with those of the hub.
+  case truncated(Truncation)
 }
 
 package enum PushAnswer: Hashable, Sendable {
@@ -112,6 +125,8 @@ package enum PushAnswer: Hashable, Sendable {
   case diverged(Incarnation)
   /// Another commit of the device has this number or a later one: a copy of the device's store uses its identity.
   case forked
+  /// Deletions that the device has not pulled were removed: it must pull first.
+  case truncated(hubTime: Int64)
   /// The commit's time is too far ahead of the hub's clock.
   case ahead(hubTime: Int64)
 }

@@ -1,62 +1,60 @@
-/// The name of a record and its version.
-package struct RecordVersion: Hashable, Sendable {
-  package let name: RecordName
-  package let version: Digest
-
-  package init(_ name: RecordName, _ version: Digest) { (self.name, self.version) = (name, version) }
-}
-
-/// A digest of the names and versions of all records in a zone, also of deleted ones.
-///
-/// The records are distributed over 256 ranges of names. Each range has the number of its records, and the sum of the hashes of their names
-/// and versions. A sum does not depend on the order, which differs between a device and a hub.
-package struct ZoneDigest: Hashable, Sendable {
-  package struct Range: Hashable, Sendable {
-    package private(set) var count: Int64 = 0
-    package private(set) var sum = Digest.zero
-
-    fileprivate mutating func add(_ digest: Digest) {
-      count += 1
-      var carry = false
-      let words = zip(sum.allWords, digest.allWords).reversed().map { mine, theirs in
-        let (partial, first) = mine.addingReportingOverflow(theirs)
-        let (word, second) = partial.addingReportingOverflow(carry ? 1 : 0)
-        carry = first || second
-        return word
-      }
-      sum = Digest(words[3], words[2], words[1], words[0])
-    }
+/// A request that compares a device's records with those of a hub.
+package struct VerificationRequest: Hashable, Sendable {
+  package enum Query: Hashable, Sendable {
+    /// For the sums of the parts of ranges (``NameRange/parts``).
+    case sums(of: [NameRange])
+    /// For the versions of records that are not deleted, in the order of their names.
+    ///
+    /// - `ranges`: Ranges in ascending order, which do not overlap.
+    /// - `after`: The last name of the previous answer.
+    case versions(in: [NameRange], after: RecordName?, maximumCount: Int)
+    /// For records, also deleted ones.
+    case records([RecordName])
   }
 
-  package private(set) var ranges = [Range](repeating: Range(), count: 256)
+  package let incarnation: Incarnation
+  /// A commit that the zone must contain.
+  package let point: ChainPoint
+  /// Whether the zone must have no later commit.
+  package let isExact: Bool
+  package let query: Query
 
-  package init() {}
-
-  package mutating func add(_ record: RecordVersion, _ hashing: some CommitHashing) throws {
-    ranges[Int(Self.range(of: record.name))].add(try hashing.head(after: record.name.digest, adding: record.version))
+  package init(_ incarnation: Incarnation, at point: ChainPoint, isExact: Bool, _ query: Query) {
+    (self.incarnation, self.point, self.isExact, self.query) = (incarnation, point, isExact, query)
   }
-
-  /// Returns the number of the range that contains a name.
-  package static func range(of name: RecordName) -> UInt8 { UInt8(truncatingIfNeeded: name.digest.words.0 >> 56) }
-
-  /// Returns the first and the last possible name of a range.
-  package static func names(in range: UInt8) -> ClosedRange<RecordName> {
-    let first = UInt64(range) << 56
-    return RecordName(Digest(first, 0, 0, 0))...RecordName(Digest(first | .max >> 8, .max, .max, .max))
-  }
-}
-
-/// Requests that compare a device's records with those of a hub.
-package enum VerificationRequest: Hashable, Sendable {
-  /// For the digest of all records.
-  case digest(Incarnation, at: ChainPoint)
-  /// For the versions of records from a name, in one range.
-  case versions(Incarnation, at: ChainPoint, range: UInt8, from: RecordName, maximumCount: Int)
 }
 
 package enum VerificationAnswer: Hashable, Sendable {
-  case digest(ZoneDigest)
+  case sums([RecordSum])
   case versions([RecordVersion], isLast: Bool)
-  /// The zone has other commits than the device has pulled.
+  /// The records of the first names, as many as fit into an answer. Those that are missing do not exist.
+  case records([StoredRecord], nameCount: Int)
+  /// The zone has other commits than those of the request.
   case moved
+
+  /// About how many bytes the answer takes.
+  package var approximateSize: Int {
+    switch self {
+    case .sums(let sums): sums.count * 18
+    case .versions(let records, _): records.count * 64
+    case .records(let records, _): records.reduce(0) { $0 + 80 + $1.body.count }
+    case .moved: 1
+    }
+  }
+}
+
+/// What a hub answers to a device that is too far behind: deletions that it has not pulled were removed.
+package struct Truncation: Hashable, Sendable {
+  package var request: PullRequest
+  package var incarnation: Incarnation
+  /// The head of the zone. The device continues from there, when its records are those of the hub.
+  package var head: ChainPoint
+  /// The last commit of the device.
+  package var lastCommit: CommitEntry?
+  package var hubTime: Int64
+
+  package init(request: PullRequest, incarnation: Incarnation, head: ChainPoint, lastCommit: CommitEntry?, hubTime: Int64) {
+    (self.request, self.incarnation, self.head) = (request, incarnation, head)
+    (self.lastCommit, self.hubTime) = (lastCommit, hubTime)
+  }
 }

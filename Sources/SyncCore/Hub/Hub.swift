@@ -3,7 +3,7 @@
 /// It cannot read the records.
 package struct Hub {
   let hashing: any CommitHashing
-  let limits: Limits
+  package let limits: Limits
 
   /// Limits of pages, in addition to the number of records that a device requests.
   package struct Limits: Sendable {
@@ -17,6 +17,14 @@ package struct Hub {
     package var partLifetime: Int64 = 7 * 24 * 3_600_000
     /// The number of commits after which the hub looks for such parts. It also does when it stages a first part.
     package var commitsUntilCleanup: Int64 = 100
+    /// How long the hub keeps deleted records, in milliseconds.
+    package var tombstoneLifetime: Int64 = 30 * 24 * 3_600_000
+    /// How long it keeps them for a device that does not pull, in milliseconds.
+    package var absenceLimit: Int64 = 90 * 24 * 3_600_000
+    /// The time for which what a device has pulled need not be recorded again, in milliseconds.
+    package var acknowledgmentInterval: Int64 = 24 * 3_600_000
+    /// The maximum number of deleted records that are removed at once.
+    package var tombstonesInCleanup = 1_000
 
     package init() {}
   }
@@ -44,9 +52,12 @@ package struct Hub {
       } else {
         parts = nil  // Parts of another commit, which the device has abandoned.
       }
-      guard try contains([commit.base, commit.accepted].compactMap { $0 }, commit.incarnation, in: storage) else {
+      let isBehind = try commit.base.sequence < storage.floor()
+      guard try contains([commit.base, commit.accepted].compactMap { $0 }, isBehind ? nil : commit.incarnation, in: storage) else {
         return .diverged(try storage.incarnation())
       }
+      // The device may not know that what its changes concern was deleted.
+      if isBehind { return .truncated(hubTime: time) }
       if commit.time.milliseconds > time + DeviceClock.tolerance { return .ahead(hubTime: time) }
       guard commit.part.number == parts?.count ?? 0, commit.part.previous == parts?.lastDigest else { return .incomplete(hubTime: time) }
       if try isInConflict(commit, in: storage) { return .conflict(hubTime: time) }
@@ -70,24 +81,32 @@ package struct Hub {
     }
     let head = try storage.head()
     let point = ChainPoint(sequence: head.sequence + 1, head: try hashing.head(after: head.head, adding: commit.digest))
-    for number in 0..<partCount { try part(number).map { try write($0.records, point.sequence, to: storage) } }
-    try write(commit.records, point.sequence, to: storage)
+    var sum = try storage.sum() ?? sum(of: .all, in: storage)
+    for number in 0..<partCount { try part(number).map { try write($0.records, point.sequence, &sum, to: storage) } }
+    try write(commit.records, point.sequence, &sum, to: storage)
     try storage.removeStagedParts(of: commit.device)
-    if point.sequence % limits.commitsUntilCleanup == 0 { try storage.removeStagedParts(before: time - limits.partLifetime) }
     try storage.append(
       CommitEntry(
         sequence: point.sequence, device: commit.device, deviceSequence: commit.deviceSequence, digest: commit.digest,
         signature: commit.signature),
-      head: point.head)
+      head: point.head, at: time, sum: sum)
+    if point.sequence % limits.commitsUntilCleanup == 0 {
+      try storage.removeStagedParts(before: time - limits.partLifetime)
+      try truncate(storage, at: time)
+    }
     return .accepted(point, hubTime: time)
   }
 
   private func isInConflict(_ commit: SealedCommit, in storage: some HubStorage) throws -> Bool {
-    try commit.records.contains { try storage.version(of: $0.name) != $0.replacedVersion }
+    try commit.records.contains { try storage.version(of: $0.name)?.version != $0.replacedVersion }
   }
 
-  private func write(_ records: [SealedRecord], _ sequence: Int64, to storage: some HubStorage) throws {
+  private func write(_ records: [SealedRecord], _ sequence: Int64, _ sum: inout RecordSum, to storage: some HubStorage) throws {
     for record in records {
+      if let former = try storage.version(of: record.name), !former.isDeleted {
+        try sum.remove(RecordVersion(record.name, former.version), hashing)
+      }
+      if !record.isDeleted { try sum.add(RecordVersion(record.name, record.version), hashing) }
       try storage.setRecord(
         StoredRecord(name: record.name, sequence: sequence, version: record.version, isDeleted: record.isDeleted, body: record.body))
     }
@@ -97,11 +116,18 @@ package struct Hub {
   package func pull(_ request: PullRequest, from storage: some HubStorage, at time: Int64) throws -> PullAnswer {
     try storage.transaction {
       let incarnation = try storage.incarnation()
-      guard try contains((request.known + [request.base, request.listed]), request.incarnation, in: storage) else {
+      let isBehind = try start(of: request, in: storage) < storage.floor()
+      guard try contains((request.known + [request.base, request.listed]), isBehind ? nil : request.incarnation, in: storage) else {
         return .diverged(incarnation)
       }
-      var (records, isLast) = try records(request, from: storage)
       let head = try storage.head()
+      if isBehind {
+        return .truncated(
+          Truncation(
+            request: request, incarnation: incarnation, head: head, lastCommit: try request.device.flatMap(storage.lastCommit),
+            hubTime: time))
+      }
+      var (records, isLast) = try records(request, from: storage)
       var end = isLast ? head.sequence : records.last?.sequence ?? request.listed.sequence
       let lastListed = request.listed.sequence + limits.commitsInPage
       if end > lastListed {
@@ -113,17 +139,19 @@ package struct Hub {
       return .page(
         PullPage(
           request: request, incarnation: incarnation, records: records, commits: commits, isLast: isLast, head: head,
-          hubTime: time))
+          sum: isLast ? try storage.sum() : nil, hubTime: time))
     }
   }
 
   /// Returns the next records that a page can contain, and whether there are no more.
   private func records(_ request: PullRequest, from storage: some HubStorage) throws -> (records: [StoredRecord], isLast: Bool) {
     var (records, size): ([StoredRecord], Int) = ([], 0)
+    let omitted = try request.omitsDeleted ? start(of: request, in: storage) : 0
     while records.count < request.maximumCount {
       let position = records.last.map { PagePosition(sequence: $0.sequence, name: $0.name) } ?? request.position
       let count = min(limits.recordsInBatch, request.maximumCount - records.count)
-      let batch = try storage.records(after: position, since: request.base.sequence, maximumCount: count)
+      let batch = try storage.records(
+        after: position, since: request.base.sequence, omittingDeletedThrough: omitted, maximumCount: count)
       for record in batch {
         size += record.body.count
         if size > limits.bytesInPage, !records.isEmpty { return (records, false) }
@@ -135,7 +163,7 @@ package struct Hub {
   }
 
   /// Returns whether the zone's chain contains points that a device knows.
-  private func contains(_ points: [ChainPoint], _ incarnation: Incarnation?, in storage: some HubStorage) throws -> Bool {
+  func contains(_ points: [ChainPoint], _ incarnation: Incarnation?, in storage: some HubStorage) throws -> Bool {
     if let incarnation, try storage.incarnation() != incarnation { return false }
     return try points.allSatisfy { try storage.chainHead(at: $0.sequence) == $0.head }
   }

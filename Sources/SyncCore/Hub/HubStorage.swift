@@ -11,8 +11,10 @@ package protocol HubStorage: AnyObject {
   func chainHead(at sequence: Int64) throws -> Digest?
   /// Returns the last commit of a device.
   func lastCommit(of device: DeviceID) throws -> CommitEntry?
-  func version(of name: RecordName) throws -> Digest?
-  /// Returns the versions of records, also of deleted ones, in the order of their names.
+  /// Returns the version of a record, and whether it is deleted.
+  func version(of name: RecordName) throws -> (version: Digest, isDeleted: Bool)?
+  func record(_ name: RecordName) throws -> StoredRecord?
+  /// Returns the versions of records that are not deleted, in the order of their names.
   func versions(in names: ClosedRange<RecordName>, maximumCount: Int) throws -> [RecordVersion]
   func setRecord(_ record: StoredRecord) throws
   /// Returns which parts of an incomplete commit of a device are staged.
@@ -27,11 +29,36 @@ package protocol HubStorage: AnyObject {
   func removeStagedParts(before time: Int64) throws
   func removeStagedParts(of device: DeviceID) throws
   /// Adds a commit to the log.
-  func append(_ entry: CommitEntry, head: Digest) throws
+  ///
+  /// - Parameters:
+  ///   - time: The hub's time, in milliseconds since 1970.
+  ///   - sum: The sum of all records from now on.
+  func append(_ entry: CommitEntry, head: Digest, at time: Int64, sum: RecordSum) throws
+  /// The sum of all records; nil if it was never computed.
+  func sum() throws -> RecordSum?
   /// Returns records in the order of their commits and names.
-  func records(after position: PagePosition?, since sequence: Int64, maximumCount: Int) throws -> [StoredRecord]
+  ///
+  /// - Parameter omitted: The number of the commit up to which deleted records are left out.
+  func records(
+    after position: PagePosition?, since sequence: Int64, omittingDeletedThrough omitted: Int64, maximumCount: Int
+  ) throws -> [StoredRecord]
   /// Returns commits after one.
   func commits(after sequence: Int64, through last: Int64) throws -> [CommitEntry]
+
+  // MARK: Truncation
+
+  /// Returns the hub's time at which a commit was added, in milliseconds since 1970.
+  func commitTime(at sequence: Int64) throws -> Int64?
+  /// The number of the last commit of which deleted records were removed; 0 if none were.
+  func floor() throws -> Int64
+  /// Removes records that commits up to a number have deleted, those of the earliest first, and raises the floor to their last commit.
+  ///
+  /// - Returns: The number of removed records.
+  func removeDeletedRecords(through sequence: Int64, maximumCount: Int) throws -> Int
+  func acknowledgment(of device: DeviceID) throws -> Acknowledgment?
+  func acknowledge(_ acknowledgment: Acknowledgment, of device: DeviceID) throws
+  /// Returns the least point that devices have acknowledged since a time, in milliseconds since 1970.
+  func leastAcknowledgment(since time: Int64) throws -> Int64?
 }
 
 /// The staged parts of a device's commit.

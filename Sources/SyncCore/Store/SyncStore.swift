@@ -14,6 +14,8 @@ package protocol SyncStore: AnyObject {
   func setEntry(_ entry: RecordEntry, of id: RecordID) throws
   /// Returns the records with an entry, in the order of their IDs.
   func records(after id: RecordID?, maximumCount: Int) throws -> [RecordID]
+  /// Returns the versions of the records with an entry, in the order of their IDs, also of deleted ones.
+  func baseVersions(after id: RecordID?, maximumCount: Int) throws -> [BaseVersion]
   /// Returns records that must be sent although no pending save changes them (``RecordEntry/isUnsent``), in the order of their IDs.
   func unsentRecords(after id: RecordID?, maximumCount: Int) throws -> [RecordID]
 
@@ -86,7 +88,24 @@ package protocol SyncStore: AnyObject {
   func quarantined(after name: RecordName?, maximumCount: Int) throws -> [StoredRecord]
 }
 
+/// The version of a record that was pulled last.
+package struct BaseVersion: Hashable, Sendable {
+  package let id: RecordID
+  /// The version; nil if the record has no base.
+  package let version: Digest?
+  package let isDeleted: Bool
+
+  package init(_ id: RecordID, _ version: Digest?, isDeleted: Bool) { (self.id, self.version, self.isDeleted) = (id, version, isDeleted) }
+}
+
 extension SyncStore {
+  package func baseVersions(after id: RecordID?, maximumCount: Int) throws -> [BaseVersion] {
+    try records(after: id, maximumCount: maximumCount).map { id in
+      let base = try entry(of: id)?.base
+      return BaseVersion(id, base?.version, isDeleted: base?.record.isDeleted ?? false)
+    }
+  }
+
   package func objects(of ids: [RecordID]) throws -> [RecordID: SyncedObject] {
     var objects: [RecordID: SyncedObject] = [:]
     for id in ids { objects[id] = try object(of: id) }

@@ -27,8 +27,14 @@ package struct ZoneState: Hashable, Codable, Sendable {
   package var forkedThrough: Int64?
   /// The pull in progress.
   package var staging: Staging?
+  /// The sum of the records that were pulled; nil if it must be computed.
+  package var sum: RecordSum?
+  /// Whether the records must be compared with those of the hub.
+  package var mustReconcile: Bool?
+  /// What the hub's sum is wrong by: the records themselves were compared.
+  package var sumError: RecordSum?
 
-  package init(device: DeviceID) { self.device = device }
+  package init(device: DeviceID) { (self.device, sum) = (device, RecordSum()) }
 
   /// How many commits the pull in progress has received, and how many there are to receive; nil if there is no pull.
   package var pullProgress: (received: Int64, total: Int64)? {
@@ -47,6 +53,12 @@ package struct ZoneState: Hashable, Codable, Sendable {
     package var listedOutbox: Digest?
     /// The number of that commit.
     package var listedSequence: Int64?
+    /// Of a pull of the whole zone: the number of commits that the zone had at the first page.
+    package var start: Int64?
+    /// Whether records that were deleted before are left out.
+    package var omitsDeleted: Bool?
+    /// The point from which the records are pulled after they were compared with those of the hub; nil if that is the base.
+    package var reconciledAt: ChainPoint?
 
     package init(from point: ChainPoint) { (self.point, head) = (point, point) }
   }
@@ -80,6 +92,9 @@ package struct RecordEntry: Hashable, Sendable {
       (self.sequence, self.version, self.record) = (sequence, version, record)
     }
   }
+
+  /// Whether the record is on the hub and not deleted there, as far as the device knows.
+  var isLive: Bool { base.map { !$0.record.isDeleted } ?? false }
 
   /// Sets the state on the hub, and releases the held state if it contains that.
   ///

@@ -19,7 +19,8 @@ struct ZoneModelCheck {
   func check(_ hub: any HubConnection, path: String?, isolation: isolated (any Actor)? = #isolation) async throws {
     var hasObjects = false
     var request = PullRequest(
-      incarnation: nil, base: ChainPoint(), known: [], position: nil, listed: ChainPoint(), maximumCount: Self.pageSize)
+      incarnation: nil, base: ChainPoint(), known: [], position: nil, listed: ChainPoint(), maximumCount: Self.pageSize,
+      omitsDeleted: true)
     while case .page(let page) = try await hub.pull(request, zone: zone) {
       for stored in page.records {
         // The first round keeps records that cannot be opened.
@@ -28,6 +29,7 @@ struct ZoneModelCheck {
         if !record.isDeleted { hasObjects = true }
       }
       if page.isLast { break }
+      request.start = request.start ?? page.head.sequence
       if let last = page.records.last { request.position = PagePosition(sequence: last.sequence, name: last.name) }
       for entry in page.commits {
         let head = try ZoneHashing.shared.head(after: request.listed.head, adding: entry.digest)

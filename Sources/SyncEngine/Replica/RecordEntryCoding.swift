@@ -35,12 +35,27 @@ enum RecordEntryCoding {
     return writer.bytes
   }
 
-  static func decode(_ bytes: [UInt8]) throws -> RecordEntry {
-    var reader = WireReader(bytes)
+  private static func readFlags(from reader: inout WireReader) throws -> Flags {
     let version = try reader.readUnsigned()
     guard version == Self.version else { throw WireError.unsupportedVersion(version) }
     let flags = Flags(rawValue: try reader.readUnsigned())
     guard flags.isSubset(of: .all) else { throw WireError.invalid }
+    return flags
+  }
+
+  /// Reads the version of the base, without the values.
+  static func baseVersion(_ bytes: [UInt8], of id: RecordID) throws -> BaseVersion {
+    var reader = WireReader(bytes)
+    guard try readFlags(from: &reader).contains(.base) else { return BaseVersion(id, nil, isDeleted: false) }
+    _ = try reader.readSigned()
+    let version = try reader.readDigest()
+    _ = try reader.readCount()
+    return BaseVersion(id, version, isDeleted: try RecordCoding.isDeleted(from: &reader))
+  }
+
+  static func decode(_ bytes: [UInt8]) throws -> RecordEntry {
+    var reader = WireReader(bytes)
+    let flags = try readFlags(from: &reader)
     var entry = RecordEntry()
     if flags.contains(.base) {
       let sequence = try reader.readSigned()

@@ -78,6 +78,14 @@ extension StoreReplica {
     try ids(SyncStatement.recordsAfter, after: id, maximumCount)
   }
 
+  package func baseVersions(after id: RecordID?, maximumCount: Int) throws -> [BaseVersion] {
+    var found: [BaseVersion] = []
+    try transactionTables.query(SyncStatement.entriesAfter, id?.slot ?? .bytes(Data()), .int(Int64(maximumCount))) { row in
+      found.append(try RecordEntryCoding.baseVersion(row.bytes(1), of: RecordID(bytes: row.bytes(0))))
+    }
+    return found
+  }
+
   package func unsentRecords(after id: RecordID?, maximumCount: Int) throws -> [RecordID] {
     try ids(SyncStatement.unsentAfter, after: id, maximumCount)
   }

@@ -104,6 +104,7 @@ enum SyncStatement {
   static let setRecord = "UPDATE OR FAIL cipherdata_sync_record SET entity = ?2, key = ?3, unsent = ?4, entry = ?5 WHERE id = ?1"
   static let setObject = "UPDATE OR FAIL cipherdata_sync_record SET entity = ?, key = ? WHERE id = ?"
   static let recordsAfter = "SELECT id FROM cipherdata_sync_record WHERE id > ? ORDER BY id LIMIT ?"
+  static let entriesAfter = "SELECT id, entry FROM cipherdata_sync_record WHERE id > ? ORDER BY id LIMIT ?"
   static let unsentAfter = "SELECT id FROM cipherdata_sync_record WHERE unsent AND id > ? ORDER BY id LIMIT ?"
   static let unsentCount = "SELECT count(*) FROM cipherdata_sync_record WHERE unsent"
 

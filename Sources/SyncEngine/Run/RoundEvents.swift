@@ -1,4 +1,5 @@
 import Foundation
+import SyncCore
 
 /// The events of a round of synchronization.
 struct RoundEvents {
@@ -64,11 +65,11 @@ struct RoundEvents {
   }
 
   /// Ends an event of the kind that was added before.
-  mutating func end(_ kind: SyncEvent.Kind, _ round: SyncRunner.Round) {
+  mutating func end(_ kind: SyncEvent.Kind, _ round: SyncRunner.Round, error: (any Error)? = nil) {
     guard let index = running.firstIndex(where: { $0.kind == kind }) else { return }
     var event = running.remove(at: index)
     event.count = round.finalCount(of: kind)
-    ended.append(event.ended())
+    ended.append(event.ended(with: error))
   }
 
   /// Adds an event that has ended.
@@ -91,6 +92,7 @@ extension SyncRunner.Round {
     case .setup: added
     case .import: pulled
     case .export: pushed
+    case .reconcile: reconciled?.differenceCount ?? 0
     }
   }
 }

@@ -10,6 +10,8 @@ package struct SyncEvent: Sendable, Identifiable {
     case `import`
     /// Saves are sent.
     case export
+    /// All records are compared with those of the hub, and those that differ are fetched.
+    case reconcile
   }
 
   /// A record that could not be opened.
@@ -23,7 +25,7 @@ package struct SyncEvent: Sendable, Identifiable {
   package let start: Date
   /// When the work ended; nil while it runs.
   package private(set) var end: Date?
-  /// The number of objects that were added or changed by an import, or of records that were sent. While an import runs, the number of
+  /// The number of objects that were added or changed by an import, of records that were sent, or of records that differed. While an import runs, the number of
   /// records that were received so far.
   package var count = 0
   /// The error that ended the work.

@@ -22,6 +22,8 @@ package actor SyncRunner {
     package var pushed = 0
     /// The number of objects that were there before and have been added to the zone.
     package var added = 0
+    /// What a comparison with all records of the hub has changed; nil without one.
+    package var reconciled: ReconciliationResult?
     /// The name under which the store continues as a new device, because its file was copied or replaced by an older one; nil otherwise.
     package var newDeviceName: String?
 
@@ -198,6 +200,7 @@ package actor SyncRunner {
       func start(_ actions: [SyncClient.Action]) {
         for action in actions {
           if case .push = action { begin(.export) }
+          if case .verify = action { begin(.reconcile) }
           group.addTask { (action, await Self.answer(action, hub, zone)) }
         }
       }
@@ -230,6 +233,7 @@ package actor SyncRunner {
   ) async throws -> [SyncClient.Action] {
     try await verify(event)
     var former: DeviceID?
+    if case .pulled(.truncated) = event { former = try identity() }
     if case .pulled(.page(let page)) = event, !page.commits.isEmpty {
       former = try identity()
       own.formUnion(page.commits.lazy.filter { $0.device == former }.map(\.sequence))
@@ -239,6 +243,7 @@ package actor SyncRunner {
     let changedBefore = replica.changedCount
     let actions = try handle(event)
     if case .pulled = event { round.changed += replica.changedCount - changedBefore }
+    if let result = client.takeReconciliationResult() { endReconciliation(result, &round) }
     if round.changed > 0 { begin(.import) }
     // A pull can show that the store was replaced by an older copy. Then the device has a new identity.
     let isNewDevice = try event.isFork || former != nil && former != identity()
@@ -249,6 +254,30 @@ package actor SyncRunner {
       verifier = nil
     }
     return actions
+  }
+
+  /// Compares all records with those of the hub, and fetches those that differ.
+  func reconcile(_ progress: (@Sendable (Round) -> Void)?) async throws -> Round {
+    await beginRound()
+    defer { endRound() }
+    var round = Round()
+    do {
+      try await process(handle(.reconcile), through: try replica.reader.newest, &round, progress)
+      endEvents(round)
+      return round
+    } catch {
+      endEvents(round, error, otherwise: .reconcile)
+      renewClient()
+      throw error
+    }
+  }
+
+  /// Reports what a comparison has changed.
+  private func endReconciliation(_ result: ReconciliationResult, _ round: inout Round) {
+    round.reconciled = result
+    begin(.reconcile)
+    let error: SyncError? = result.isSumWrong ? SyncError(.wrongSum, path: replica.path) : nil
+    events.end(.reconcile, round, error: error)
   }
 
   /// Reports that the store continues as a new device.
@@ -295,6 +324,7 @@ package actor SyncRunner {
       switch action {
       case .pull(let request): return .success(.pulled(try await hub.pull(request, zone: zone)))
       case .push(let commit): return .success(.pushed(commit.digest, try await hub.push(commit, zone: zone)))
+      case .verify(let request): return .success(.verified(request, try await hub.verify(request, zone: zone)))
       }
     } catch { return .failure(error) }
   }
@@ -361,6 +391,15 @@ extension SyncRunner {
   }
 }
 
+extension SyncError.Reason {
+  fileprivate static var wrongSum: Self {
+    Self(
+      .hubUnreadable,
+      "The records of the hub do not have the sum that it states: its file was changed by other means than this library. The records were "
+        + "compared one by one, and are equal now.")
+  }
+}
+
 extension SyncClient.Action {
   fileprivate var isPush: Bool { if case .push = self { true } else { false } }
 }
@@ -369,7 +408,7 @@ extension SyncClient.Event {
   /// Whether the hub was restored from an older state, which can lack the device.
   fileprivate var requiresRegistration: Bool {
     switch self {
-    case .pulled(.diverged), .pushed(_, .diverged): true
+    case .pulled(.diverged), .pushed(_, .diverged), .pulled(.truncated): true
     default: false
     }
   }

@@ -59,7 +59,7 @@ extension SyncRunner {
   }
 
   /// Compares the objects with the records.
-  fileprivate func compareObjects() async throws -> ObjectVerification {
+  func compareObjects() async throws -> ObjectVerification {
     var verification = ObjectVerification()
     while try !withReplica({ try $0.verifyObjects(&verification) }) {
       try Task.checkCancellation()

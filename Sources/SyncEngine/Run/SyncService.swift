@@ -129,8 +129,18 @@ package final class SyncService: Sendable {
 extension SyncRunner {
   /// Runs a round, and records its result in the store.
   fileprivate func synchronizeAndReport(pulls: Bool, _ progress: (@Sendable (Round) -> Void)?) async throws -> Round {
+    try await reporting { try await $0.synchronize(pulls: pulls, progress) }
+  }
+
+  /// Compares all records with those of the hub, and fetches those that differ.
+  func reconcileAndReport(_ progress: (@Sendable (Round) -> Void)?) async throws -> Round {
+    try await reporting { try await $0.reconcile(progress) }
+  }
+
+  /// Runs a round, and stores its events and its result.
+  private func reporting(_ run: (isolated SyncRunner) async throws -> Round) async throws -> Round {
     do {
-      let round = try await synchronize(pulls: pulls, progress)
+      let round = try await run(self)
       try reportEnded { try recordSuccess(didSomething: round != Round(), $0) }
       return round
     } catch {

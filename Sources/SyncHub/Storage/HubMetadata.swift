@@ -25,12 +25,25 @@ package struct HubMetadata: Hashable, Sendable {
   ///
   /// Where no file has a birth time, and for a file that was overwritten in place, devices detect this by the chain of commits only.
   package static func adopt(_ connection: Connection) throws -> HubMetadata {
-    let known = try connection.readTransaction { try read(connection) }
+    var known = try connection.readTransaction { try read(connection) }
+    if known.identity.format < HubSchema.format { known = try migrate(connection) }
     guard known.isInherited(by: connection.databasePath) else { return known }
     return try connection.writeTransaction {
       // Another process may have been first.
       guard try read(connection).isInherited(by: connection.databasePath) else { return try read(connection) }
       try connection.run(.newIncarnation, newIncarnation, StoreFile.birth(connection.databasePath))
+      return try read(connection)
+    }
+  }
+
+  /// Brings the tables of an earlier library to the present format.
+  private static func migrate(_ connection: Connection) throws -> HubMetadata {
+    defer { connection.discardStatements() }
+    return try connection.writeTransaction {
+      // Another process may have been first.
+      if try read(connection).identity.format < HubSchema.format {
+        try connection.execute(HubSchema.migration(at: Int64(Date().timeIntervalSince1970 * 1_000)))
+      }
       return try read(connection)
     }
   }

@@ -1,4 +1,5 @@
 import SQLCipherConnection
+import SyncCore
 
 /// The tables of a hub's file.
 ///
@@ -6,7 +7,7 @@ import SQLCipherConnection
 /// a pull reads rows in about the order of the file.
 enum HubSchema {
   /// The version of the tables.
-  static let format = 1
+  static let format = 2
 
   static let creation = """
     CREATE TABLE hub_metadata (
@@ -22,12 +23,13 @@ enum HubSchema {
       PRIMARY KEY (account, id)) WITHOUT ROWID;
     CREATE TABLE zone (
       number INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, account BLOB NOT NULL, sequence INTEGER NOT NULL, head BLOB NOT NULL,
-      records INTEGER NOT NULL, deleted INTEGER NOT NULL, bytes INTEGER NOT NULL);
+      records INTEGER NOT NULL, deleted INTEGER NOT NULL, bytes INTEGER NOT NULL, floor INTEGER NOT NULL DEFAULT 0, sum BLOB);
     CREATE TABLE commit_log (
       zone INTEGER NOT NULL, sequence INTEGER NOT NULL, device INTEGER NOT NULL, device_sequence INTEGER NOT NULL,
-      digest BLOB NOT NULL, signature BLOB NOT NULL, head BLOB NOT NULL, PRIMARY KEY (zone, sequence)) WITHOUT ROWID;
+      digest BLOB NOT NULL, signature BLOB NOT NULL, head BLOB NOT NULL, time INTEGER NOT NULL, PRIMARY KEY (zone, sequence)) WITHOUT ROWID;
     CREATE TABLE device (
       zone INTEGER NOT NULL, device INTEGER NOT NULL, sequence INTEGER NOT NULL, PRIMARY KEY (zone, device)) WITHOUT ROWID;
+    \(acknowledgments)
     CREATE TABLE staged_part (
       zone INTEGER NOT NULL, device INTEGER NOT NULL, number INTEGER NOT NULL, device_sequence INTEGER NOT NULL, digest BLOB NOT NULL,
       time INTEGER NOT NULL, bytes BLOB NOT NULL, PRIMARY KEY (zone, device, number));
@@ -35,16 +37,40 @@ enum HubSchema {
       id INTEGER PRIMARY KEY, zone INTEGER NOT NULL, name BLOB NOT NULL, sequence INTEGER NOT NULL, version BLOB NOT NULL,
       deleted INTEGER NOT NULL, body BLOB NOT NULL, UNIQUE (zone, name));
     CREATE INDEX record_order ON record (zone, sequence, name);
+    \(deletedRecords)
     """
+
+  /// What devices have pulled, and when they have said so.
+  private static let acknowledgments = """
+    CREATE TABLE acknowledgment (
+      zone INTEGER NOT NULL, device INTEGER NOT NULL, sequence INTEGER NOT NULL, time INTEGER NOT NULL,
+      PRIMARY KEY (zone, device)) WITHOUT ROWID;
+    """
+  private static let deletedRecords = "CREATE INDEX record_deleted ON record (zone, sequence, name) WHERE deleted;"
+
+  /// Returns the statements that bring the tables of format 1 to this one.
+  ///
+  /// - Parameter time: The time of the commits, whose times were not recorded, in milliseconds since 1970.
+  static func migration(at time: Int64) -> String {
+    """
+    ALTER TABLE zone ADD COLUMN floor INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE zone ADD COLUMN sum BLOB;
+    ALTER TABLE commit_log ADD COLUMN time INTEGER NOT NULL DEFAULT \(time);
+    \(acknowledgments)
+    \(deletedRecords)
+    UPDATE hub_metadata SET format = \(format);
+    """
+  }
 }
 
 /// The statements on the tables. The raw value is the number under which a connection keeps them prepared.
 enum HubStatement: Int, CaseIterable {
   case table, metadata, newMetadata, newIncarnation, incarnation
   case zone, newZone, zones, zonesOfAccount, head, setHead
-  case chainHead, lastCommit, newCommit, setLastCommit, commits, log, lastCommits
+  case chainHead, commitTime, lastCommit, newCommit, setLastCommit, commits, log, lastCommits
   case lastPart, part, newPart, removeParts, removeOldParts
-  case version, versions, newRecord, setRecord, records, recordsWithoutCommit, recordFigures, deviceCount
+  case sum, floor, deletedRecords, removeRecord, setFloor, acknowledgment, setAcknowledgment, leastAcknowledgment
+  case version, record, versions, newRecord, setRecord, records, recordsWithoutCommit, recordFigures, deviceCount
   case account, accounts, newAccount, setBundle, certificates, newCertificate
   case joinRequest, joinRequests, newJoinRequest, answer, removeJoinRequest, removeExpiredRequests
 
@@ -59,22 +85,35 @@ enum HubStatement: Int, CaseIterable {
 
     // Zones.
     case .zone: "SELECT number, account FROM zone WHERE id = ?"
-    case .newZone: "INSERT INTO zone (id, account, sequence, head, records, deleted, bytes) VALUES (?, ?, 0, ?, 0, 0, 0)"
-    case .zones: "SELECT number, id, account, sequence, head, records, deleted, bytes FROM zone ORDER BY number"
+    case .newZone:
+      """
+      INSERT INTO zone (id, account, sequence, head, records, deleted, bytes, sum)
+      VALUES (?, ?, 0, ?, 0, 0, 0, zeroblob(\(RecordSum.columnSize)))
+      """
+    case .zones: "SELECT number, id, account, sequence, head, records, deleted, bytes, sum FROM zone ORDER BY number"
     case .zonesOfAccount: "SELECT id FROM zone WHERE account = ? ORDER BY number"
     case .head: "SELECT sequence, head FROM zone WHERE number = ?"
     case .setHead:
-      "UPDATE zone SET sequence = ?, head = ?, records = records + ?, deleted = deleted + ?, bytes = bytes + ? WHERE number = ?"
+      """
+      UPDATE zone SET sequence = ?, head = ?, records = records + ?, deleted = deleted + ?, bytes = bytes + ?, sum = ? WHERE number = ?
+      """
+    case .sum: "SELECT sum FROM zone WHERE number = ? AND sum IS NOT NULL"
+    case .floor: "SELECT floor FROM zone WHERE number = ?"
+    case .setFloor:
+      "UPDATE zone SET floor = ?1, records = records - ?2, deleted = deleted - ?2, bytes = bytes - ?3 WHERE number = ?4"
 
     // Commits.
     case .chainHead: "SELECT head FROM commit_log WHERE zone = ? AND sequence = ?"
+    case .commitTime: "SELECT time FROM commit_log WHERE zone = ? AND sequence = ?"
     case .lastCommit:
       """
       SELECT l.sequence, l.device, l.device_sequence, l.digest, l.signature FROM device d
       JOIN commit_log l ON l.zone = d.zone AND l.sequence = d.sequence WHERE d.zone = ? AND d.device = ?
       """
     case .newCommit:
-      "INSERT INTO commit_log (zone, sequence, device, device_sequence, digest, signature, head) VALUES (?, ?, ?, ?, ?, ?, ?)"
+      """
+      INSERT INTO commit_log (zone, sequence, device, device_sequence, digest, signature, head, time) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+      """
     case .setLastCommit: "INSERT OR REPLACE INTO device (zone, device, sequence) VALUES (?, ?, ?)"
     case .commits:
       """
@@ -95,7 +134,18 @@ enum HubStatement: Int, CaseIterable {
 
     // Records.
     case .version: "SELECT version, deleted, length(body) FROM record WHERE zone = ? AND name = ?"
-    case .versions: "SELECT name, version FROM record WHERE zone = ? AND name BETWEEN ? AND ? ORDER BY name LIMIT ?"
+    case .record: "SELECT name, sequence, version, deleted, body FROM record WHERE zone = ? AND name = ?"
+    case .versions:
+      "SELECT name, version FROM record WHERE zone = ? AND name BETWEEN ? AND ? AND NOT deleted ORDER BY name LIMIT ?"
+    case .deletedRecords:
+      """
+      SELECT id, sequence, length(body) FROM record INDEXED BY record_deleted
+      WHERE zone = ? AND deleted AND sequence <= ? ORDER BY sequence, name LIMIT ?
+      """
+    case .removeRecord: "DELETE FROM record WHERE id = ?"
+    case .acknowledgment: "SELECT sequence, time FROM acknowledgment WHERE zone = ? AND device = ?"
+    case .setAcknowledgment: "INSERT OR REPLACE INTO acknowledgment (zone, device, sequence, time) VALUES (?, ?, ?, ?)"
+    case .leastAcknowledgment: "SELECT min(sequence) FROM acknowledgment WHERE zone = ? AND time >= ?"
     case .newRecord: "INSERT INTO record (zone, name, sequence, version, deleted, body) VALUES (?, ?, ?, ?, ?, ?)"
     // INSERT OR REPLACE would encrypt a copy of each page that it changes, to be able to undo the statement.
     case .setRecord:
@@ -103,7 +153,7 @@ enum HubStatement: Int, CaseIterable {
     case .records:
       """
       SELECT name, sequence, version, deleted, body FROM record INDEXED BY record_order
-      WHERE zone = ? AND (sequence, name) > (?, ?) ORDER BY sequence, name LIMIT ?
+      WHERE zone = ? AND (sequence, name) > (?, ?) AND (NOT deleted OR sequence > ?) ORDER BY sequence, name LIMIT ?
       """
     case .recordsWithoutCommit:
       """

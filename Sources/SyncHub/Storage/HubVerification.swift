@@ -15,6 +15,8 @@ package enum HubFinding: Hashable, Sendable, CustomStringConvertible {
   case recordsWithoutCommit(ZoneID, count: Int)
   /// The figures of a zone are not those of its records.
   case wrongFigures(ZoneID)
+  /// The sum of a zone's records, which devices compare, is not that of its records.
+  case wrongSum(ZoneID)
 
   package var description: String {
     switch self {
@@ -25,6 +27,7 @@ package enum HubFinding: Hashable, Sendable, CustomStringConvertible {
       "zone \(Self.text(zone)): the last commit of device \(String(device.value, radix: 16)) is another one"
     case .recordsWithoutCommit(let zone, let count): "zone \(Self.text(zone)): \(count) records belong to no commit"
     case .wrongFigures(let zone): "zone \(Self.text(zone)): the numbers and sizes of the records are others"
+    case .wrongSum(let zone): "zone \(Self.text(zone)): the sum of the records is another one"
     }
   }
 
@@ -43,7 +46,8 @@ package struct HubVerification {
     let zones = try connection.all(.zones) { row in
       Zone(
         number: row.int64(0), id: try row.zoneID(1), head: ChainPoint(sequence: row.int64(3), head: try row.digest(4)),
-        figures: Figures(records: row.int64(5), deleted: row.int64(6), bytes: row.int64(7)))
+        figures: Figures(records: row.int64(5), deleted: row.int64(6), bytes: row.int64(7)),
+        sum: row.isNull(8) ? nil : try row.recordSum(8))
     }
     return try zones.flatMap { try findings(in: $0) }
   }
@@ -59,6 +63,7 @@ package struct HubVerification {
     let id: ZoneID
     let head: ChainPoint
     let figures: Figures
+    let sum: RecordSum?
   }
 
   private func findings(in zone: Zone) throws -> [HubFinding] {
@@ -96,6 +101,13 @@ package struct HubVerification {
       Figures(records: $0.int64(0), deleted: $0.int64(1), bytes: $0.int64(2))
     }
     if figures != zone.figures { findings.append(.wrongFigures(zone.id)) }
+    if let sum = zone.sum {
+      var found = RecordSum()
+      try connection.forEach(.versions, zone.number, Digest.zero, Digest.max, Int.max) { row in
+        try found.add(RecordVersion(RecordName(try row.digest(0)), try row.digest(1)), hashing)
+      }
+      if found != sum { findings.append(.wrongSum(zone.id)) }
+    }
     return findings
   }
 }

@@ -6,7 +6,7 @@ package final class SQLCipherHubStorage: HubStorage {
   private let connection: Connection
   private let zone: Int64
   /// What is kept of a record that the transaction may replace.
-  private typealias Replaced = (isDeleted: Bool, size: Int)
+  private typealias Replaced = (version: Digest, isDeleted: Bool, size: Int)
   /// The records that were read last; nil for those that do not exist. A commit in parts can have any number of them.
   private var replaced: [RecordName: Replaced?] = [:]
   private static let maximumReplacedCount = 10_000
@@ -39,14 +39,22 @@ package final class SQLCipherHubStorage: HubStorage {
     try connection.first(.lastCommit, zone, device) { try CommitEntry(row: $0) }
   }
 
-  package func version(of name: RecordName) throws -> Digest? { try read(name)?.version }
+  package func version(of name: RecordName) throws -> (version: Digest, isDeleted: Bool)? {
+    try read(name).map { ($0.version, $0.isDeleted) }
+  }
 
-  private func read(_ name: RecordName) throws -> (version: Digest, replaced: Replaced)? {
+  /// Returns what is known of a record, which was usually read before in the transaction.
+  private func read(_ name: RecordName) throws -> Replaced? {
+    if let known = replaced[name] { return known }
     let found = try connection.first(.version, zone, name.digest) {
-      (version: try $0.digest(0), replaced: (isDeleted: $0.int(1) != 0, size: $0.int(2)))
+      (version: try $0.digest(0), isDeleted: $0.int(1) != 0, size: $0.int(2))
     }
-    keep(found?.replaced, name)
+    keep(found, name)
     return found
+  }
+
+  package func record(_ name: RecordName) throws -> StoredRecord? {
+    try connection.first(.record, zone, name.digest) { try StoredRecord(row: $0) }
   }
 
   private func keep(_ record: Replaced?, _ name: RecordName) {
@@ -61,8 +69,7 @@ package final class SQLCipherHubStorage: HubStorage {
   }
 
   package func setRecord(_ record: StoredRecord) throws {
-    // Usually, its version was just read.
-    let replaced = if let known = replaced[record.name] { known } else { try read(record.name)?.replaced }
+    let replaced = try read(record.name)
     if let replaced {
       added.records -= 1
       added.deleted -= replaced.isDeleted ? 1 : 0
@@ -74,7 +81,7 @@ package final class SQLCipherHubStorage: HubStorage {
     added.records += 1
     added.deleted += record.isDeleted ? 1 : 0
     added.bytes += record.body.count
-    keep((record.isDeleted, record.body.count), record.name)
+    keep((record.version, record.isDeleted, record.body.count), record.name)
   }
 
   package func stagedParts(of device: DeviceID) throws -> StagedParts? {
@@ -99,25 +106,62 @@ package final class SQLCipherHubStorage: HubStorage {
 
   package func removeStagedParts(of device: DeviceID) throws { try connection.run(.removeParts, zone, device) }
 
-  package func append(_ entry: CommitEntry, head: Digest) throws {
-    try connection.run(.newCommit, zone, entry.sequence, entry.device, entry.deviceSequence, entry.digest, entry.signature, head)
+  package func append(_ entry: CommitEntry, head: Digest, at time: Int64, sum: RecordSum) throws {
+    try connection.run(.newCommit, zone, entry.sequence, entry.device, entry.deviceSequence, entry.digest, entry.signature, head, time)
     try connection.run(.setLastCommit, zone, entry.device, entry.sequence)
-    try connection.run(.setHead, entry.sequence, head, added.records, added.deleted, added.bytes, zone)
+    try connection.run(.setHead, entry.sequence, head, added.records, added.deleted, added.bytes, sum, zone)
     added = (0, 0, 0)
   }
 
-  package func records(after position: PagePosition?, since sequence: Int64, maximumCount: Int) throws -> [StoredRecord] {
+  package func sum() throws -> RecordSum? { try connection.first(.sum, zone) { try $0.recordSum(0) } }
+
+  package func records(
+    after position: PagePosition?, since sequence: Int64, omittingDeletedThrough omitted: Int64, maximumCount: Int
+  ) throws -> [StoredRecord] {
     // No record follows the last name in a commit.
     let position = position ?? PagePosition(sequence: sequence, name: RecordName(Digest(.max, .max, .max, .max)))
-    return try connection.all(.records, zone, position.sequence, position.name.digest, maximumCount) { row in
-      StoredRecord(
-        name: RecordName(try row.digest(0)), sequence: row.int64(1), version: try row.digest(2), isDeleted: row.int(3) != 0,
-        body: row.bytes(4))
-    }
+    return try connection.all(.records, zone, position.sequence, position.name.digest, omitted, maximumCount) { try StoredRecord(row: $0) }
   }
 
   package func commits(after sequence: Int64, through last: Int64) throws -> [CommitEntry] {
     try connection.all(.commits, zone, sequence, last) { try CommitEntry(row: $0) }
+  }
+
+  // MARK: Truncation
+
+  package func commitTime(at sequence: Int64) throws -> Int64? { try connection.first(.commitTime, zone, sequence) { $0.int64(0) } }
+
+  package func floor() throws -> Int64 { try connection.first(.floor, zone) { $0.int64(0) } ?? 0 }
+
+  package func removeDeletedRecords(through sequence: Int64, maximumCount: Int) throws -> Int {
+    let found = try connection.all(.deletedRecords, zone, sequence, maximumCount) { row in
+      (id: row.int64(0), sequence: row.int64(1), size: row.int(2))
+    }
+    guard let last = found.last else { return 0 }
+    for record in found { try connection.run(.removeRecord, record.id) }
+    try connection.run(.setFloor, last.sequence, found.count, found.reduce(0) { $0 + $1.size }, zone)
+    replaced = [:]
+    return found.count
+  }
+
+  package func acknowledgment(of device: DeviceID) throws -> Acknowledgment? {
+    try connection.first(.acknowledgment, zone, device) { Acknowledgment(sequence: $0.int64(0), time: $0.int64(1)) }
+  }
+
+  package func acknowledge(_ acknowledgment: Acknowledgment, of device: DeviceID) throws {
+    try connection.run(.setAcknowledgment, zone, device, acknowledgment.sequence, acknowledgment.time)
+  }
+
+  package func leastAcknowledgment(since time: Int64) throws -> Int64? {
+    try connection.first(.leastAcknowledgment, zone, time) { $0.isNull(0) ? nil : $0.int64(0) } ?? nil
+  }
+}
+
+extension StoredRecord {
+  fileprivate init(row: Statement) throws {
+    self.init(
+      name: RecordName(try row.digest(0)), sequence: row.int64(1), version: try row.digest(2), isDeleted: row.int(3) != 0,
+      body: row.bytes(4))
   }
 }
 

@@ -39,6 +39,15 @@ extension Digest: HubColumnValue {
   }
 }
 
+extension RecordSum: HubColumnValue {
+  /// The size of a sum in a column, in bytes.
+  static let columnSize = 24
+
+  func bind(to statement: Statement, at index: Int32) throws {
+    try Swift.withUnsafeBytes(of: (count.bigEndian, high.bigEndian, low.bigEndian)) { try statement.bindBlob(index, $0) }
+  }
+}
+
 extension ZoneID: HubColumnValue {
   func bind(to statement: Statement, at index: Int32) throws {
     try Swift.withUnsafeBytes(of: (high.bigEndian, low.bigEndian)) { try statement.bindBlob(index, $0) }
@@ -65,6 +74,11 @@ extension Statement {
   func digest(_ column: Int32) throws -> Digest {
     let words = try words(column, count: 4)
     return Digest(words[0], words[1], words[2], words[3])
+  }
+
+  func recordSum(_ column: Int32) throws -> RecordSum {
+    let words = try words(column, count: 3)
+    return RecordSum(count: Int64(bitPattern: words[0]), high: words[1], low: words[2])
   }
 
   func zoneID(_ column: Int32) throws -> ZoneID {

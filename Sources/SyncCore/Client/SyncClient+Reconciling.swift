@@ -1,0 +1,203 @@
+/// How a device compares its records with those of the hub, and continues from there.
+///
+/// It does so if the hub has removed deletions that it has not pulled, if the sums of the records differ after an import, if a commit
+/// is in conflict with records that no pull brings, or on request. Nothing is deleted and pulled again: only the records that differ
+/// are fetched. Other devices can push meanwhile.
+extension SyncClient {
+  /// Begins to compare all records, because the hub has removed deletions that the device has not pulled.
+  func reconciliation(after truncation: Truncation, in store: some SyncStore, _ environment: Environment) throws -> Reconciliation {
+    try correctClock(truncation.hubTime, in: store, environment)
+    try removeStaging(in: store)
+    var zone = try store.zone()
+    zone.incarnation = truncation.incarnation
+    try store.setZone(zone)
+    let outbox = try store.outbox()?.commit
+    if let last = truncation.lastCommit, isFork(last, zone, outbox) { try changeIdentity(isForked: true, in: store, environment) }
+    // The pull does not list the commits before.
+    let listed = truncation.lastCommit.flatMap { $0.digest == outbox?.digest ? $0.digest : nil }
+    return Reconciliation(truncation.incarnation, at: truncation.head, listedOutbox: listed, .comparing(try comparison(of: store)))
+  }
+
+  /// Begins to compare all records at the point that was pulled.
+  func reconciliation(in store: some SyncStore) throws -> Reconciliation? {
+    let zone = try store.zone()
+    guard let incarnation = zone.incarnation, zone.isJoined else { return nil }
+    return Reconciliation(incarnation, at: zone.base, .comparing(try comparison(of: store)))
+  }
+
+  /// Begins to fetch the records of a commit that is in conflict, although everything was pulled.
+  func reconciliation(of commit: SealedCommit, in store: some SyncStore) throws -> Reconciliation? {
+    let zone = try store.zone()
+    guard let incarnation = zone.incarnation else { return nil }
+    var ids: [RecordName: RecordID] = [:]
+    for record in commit.records {
+      let stored = StoredRecord(name: record.name, sequence: 0, version: record.version, isDeleted: record.isDeleted, body: record.body)
+      ids[record.name] = try? sealing.open(stored).id
+    }
+    var reconciliation = Reconciliation(incarnation, at: zone.base, .fetching)
+    reconciliation.fetch(commit.records.map { RecordDifference(name: $0.name, id: ids[$0.name], device: nil, hub: nil) })
+    return reconciliation
+  }
+
+  private func comparison(of store: some SyncStore) throws -> RecordComparison {
+    try RecordComparison(store, sealing, hashing, maximumCount: max(limits.recordsInPage, limits.recordsInBatch))
+  }
+
+  /// Forgets the pull in progress.
+  func removeStaging(in store: some SyncStore) throws {
+    var zone = try store.zone()
+    try store.removeStagedRecords()
+    zone.staging = nil
+    try store.setZone(zone)
+  }
+
+  /// Lets the next pages continue from the staged records.
+  func finishFetching(_ reconciliation: Reconciliation, in store: some SyncStore) throws {
+    var zone = try store.zone()
+    var staging = ZoneState.Staging(from: reconciliation.point)
+    (staging.reconciledAt, staging.listedOutbox) = (reconciliation.point, reconciliation.listedOutbox)
+    zone.staging = staging
+    try store.setZone(zone)
+  }
+
+  /// Returns the names of links that were added and not sent. They can be deleted on the hub, since their IDs follow from their ends.
+  func unsentLinks(in store: some SyncStore) throws -> [RecordName] {
+    var names: Set<RecordName> = []
+    try forEachChange(after: try store.zone().settledThrough, in: store) { _, change in
+      guard change.isLink, change.isAddition, try store.entry(of: change.id)?.base == nil else { return }
+      names.insert(try sealing.name(of: change.id))
+    }
+    return names.sorted()
+  }
+
+  // MARK: Import
+
+  /// Prepares an entry so that a fetched state replaces it, whatever its number is. Only what was accepted since remains.
+  func admit(_ stored: StoredRecord, of id: RecordID, _ reconciliation: Reconciliation, in store: some SyncStore) throws {
+    guard stored.sequence <= reconciliation.point.sequence, var entry = try store.entry(of: id), let base = entry.base,
+      base.version != stored.version, base.sequence >= stored.sequence
+    else { return }
+    if base.sequence > reconciliation.point.sequence, let last = try store.zone().accepted?.sequence, base.sequence <= last { return }
+    entry.base = RecordEntry.VersionedRecord(stored.sequence - 1, base.version, base.record)
+    try store.setEntry(entry, of: id)
+  }
+
+  /// Removes the records that the hub does not have anymore, except those with unsent changes and those that such ones require: they are sent
+  /// again, whole.
+  ///
+  /// - Returns: The records whose objects may change.
+  func removeMissingRecords(_ reconciliation: inout Reconciliation, in store: some SyncStore) throws -> RecordSet {
+    for name in reconciliation.missing { try store.setQuarantined(nil, name) }
+    var missing = RecordSet()
+    for name in reconciliation.missing {
+      guard let id = reconciliation.ids[name], let base = try store.entry(of: id)?.base,
+        base.sequence <= reconciliation.point.sequence
+      else { continue }
+      missing.insert(id)
+    }
+    if missing.isEmpty { return missing }
+    let needed = try unsentRecords(among: missing, in: store)
+    var changed = RecordSet()
+    for id in missing {
+      guard var entry = try store.entry(of: id) else { continue }
+      changed.insert(id)
+      if model.hasRivals { changed.formUnion(try rivals(of: entry.state, in: store)) }
+      if needed.contains(id) {
+        entry.held = entry.state
+        reconciliation.result.resent.append(id)
+      } else {
+        entry.held = nil
+        reconciliation.result.removedCount += 1
+      }
+      (entry.base, entry.isOrphan) = (nil, false)
+      try store.setEntry(entry, of: id)
+    }
+    return changed
+  }
+
+  /// Returns those of some records that unsent changes concern or require.
+  private func unsentRecords(among missing: RecordSet, in store: some SyncStore) throws -> RecordSet {
+    var (needed, visited) = (RecordSet(), RecordSet())
+    let settled = try store.zone().settledThrough
+    func visit(_ id: RecordID) throws {
+      var waiting = [id]
+      while let next = waiting.popLast() {
+        guard visited.insert(next) else { continue }
+        let state = (try store.entry(of: next)?.state).applying(try store.pendingChanges(of: next, after: settled))
+        guard let state, !state.isDeleted else { continue }
+        if missing.contains(next) { needed.insert(next) }
+        for field in state.fields where model.isRequired(field.property, of: state.entity) {
+          if let destination = field.value.reference { waiting.append(destination) }
+        }
+      }
+    }
+    try forEachChange(after: settled, in: store) { _, change in
+      if change.values != nil, !change.isLink || change.isAddition { try visit(change.id) }
+    }
+    var last: RecordID?
+    while true {
+      let records = try store.unsentRecords(after: last, maximumCount: limits.recordsInBatch)
+      guard let final = records.last else { return needed }
+      for id in records {
+        // A replaced reference is no change of the application.
+        guard let held = try store.entry(of: id)?.held, held.fields.contains(where: { $0.value != .superseded }) else { continue }
+        try visit(id)
+      }
+      last = final
+    }
+  }
+
+  // MARK: Sums
+
+  /// Returns whether the sum of the records is that of the hub, after an import, as far as it can be compared.
+  func compareSums(_ page: PullPage, in store: some SyncStore) throws -> Bool {
+    var zone = try store.zone()
+    guard let theirs = page.sum, zone.accepted == nil, zone.base == page.head else { return true }
+    let mine: RecordSum
+    if let known = zone.sum {
+      mine = known
+    } else {
+      // A record that cannot be opened replaces one that is not known.
+      guard try store.quarantined(after: nil, maximumCount: 1).isEmpty else { return true }
+      mine = try sum(in: store)
+      zone.sum = mine
+    }
+    if mine == theirs { zone.sumError = nil }
+    if try zone != store.zone() { try store.setZone(zone) }
+    return mine == theirs || theirs - mine == zone.sumError
+  }
+
+  /// Records what the hub's sum is wrong by, after the records were compared.
+  func acceptSum(_ page: PullPage, in store: some SyncStore) throws {
+    var zone = try store.zone()
+    guard let theirs = page.sum, let mine = zone.sum else { return }
+    zone.sumError = theirs - mine
+    try store.setZone(zone)
+  }
+
+  /// Lets all records be compared with those of the hub.
+  func requestReconciliation(in store: some SyncStore) throws {
+    var zone = try store.zone()
+    zone.mustReconcile = true
+    try store.setZone(zone)
+  }
+
+  /// Computes the sum of the records.
+  private func sum(in store: some SyncStore) throws -> RecordSum {
+    var sum = RecordSum()
+    try RecordComparison.forEachVersion(in: store, sealing, limits.recordsInBatch) { record, _ in try sum.add(record, hashing) }
+    return sum
+  }
+}
+
+extension ZoneState {
+  /// Records that a record has another version on the hub.
+  mutating func replace(
+    _ former: RecordEntry.VersionedRecord?, by new: RecordEntry.VersionedRecord?, _ name: RecordName, _ hashing: any CommitHashing
+  ) throws {
+    guard former?.version != new?.version, var sum else { return }
+    if let former, !former.record.isDeleted { try sum.remove(RecordVersion(name, former.version), hashing) }
+    if let new, !new.record.isDeleted { try sum.add(RecordVersion(name, new.version), hashing) }
+    self.sum = sum
+  }
+}
