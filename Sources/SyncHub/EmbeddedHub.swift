@@ -91,6 +91,36 @@ package final class EmbeddedHub: HubConnection {
     try await write { [hub, clock] in try hub.push(commit, to: SQLCipherHubStorage($0, zone: zone), at: clock()) }
   }
 
+  package func missingChunks(_ ids: [ChunkID], zone: ZoneID) async throws -> [ChunkID] {
+    try await read { [hub] in try hub.missingChunks(ids, in: SQLCipherHubStorage($0, zone: zone)) }
+  }
+
+  package func putChunk(_ id: ChunkID, _ bytes: [UInt8], zone: ZoneID) async throws {
+    let isRight = try await write { [hub, clock] in try hub.putChunk(id, bytes, to: SQLCipherHubStorage($0, zone: zone), at: clock()) }
+    if !isRight { throw HubError(.wrongChunk, "A chunk of a large value was changed on its way to the hub.") }
+  }
+
+  package func chunk(_ id: ChunkID, zone: ZoneID) async throws -> [UInt8]? {
+    try await read { [hub] in try hub.chunk(id, in: SQLCipherHubStorage($0, zone: zone)) }
+  }
+
+  /// Removes the chunks of large values that no record has named for a week, as pushes do a few at a time.
+  ///
+  /// - Returns: The number of removed chunks.
+  @discardableResult
+  package func removeUnusedChunks(zone: ZoneID) async throws -> Int {
+    var count = 0
+    while true {
+      let removed = try await write { [hub, clock] in
+        try hub.removeUnusedChunks(from: SQLCipherHubStorage($0, zone: zone), at: clock(), maximumCount: Self.removedChunks)
+      }
+      count += removed
+      if removed < Self.removedChunks { return count }
+    }
+  }
+
+  private static let removedChunks = 16
+
   package func verify(_ request: VerificationRequest, zone: ZoneID) async throws -> VerificationAnswer {
     try await read { [hub] in try hub.verify(request, in: SQLCipherHubStorage($0, zone: zone)) }
   }

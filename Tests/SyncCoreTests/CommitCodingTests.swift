@@ -17,7 +17,8 @@ final class CommitCodingTests: XCTestCase {
     let records = (0..<random.number(below: 5)).map { _ in
       SealedRecord(
         name: RecordName(digest(&random)), replacedVersion: random.chance(0.5) ? digest(&random) : nil, version: digest(&random),
-        isDeleted: random.chance(0.5), body: (0..<random.number(below: 100)).map { UInt8($0) })
+        isDeleted: random.chance(0.5), body: (0..<random.number(below: 100)).map { UInt8($0) },
+        chunks: random.chance(0.2) ? (0..<random.number(below: 4)).map { _ in ChunkID(digest(&random)) }.sorted() : [])
     }
     return SealedCommit(
       header, records: records, digest: digest(&random), signature: (0..<random.number(below: 70)).map { UInt8($0) })

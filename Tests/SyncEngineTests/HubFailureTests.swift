@@ -212,6 +212,9 @@ private final class FailingHub: HubConnection {
   }
   func identity() async throws -> HubIdentity { try await hub.identity() }
   func verify(_ request: VerificationRequest, zone: ZoneID) async throws -> VerificationAnswer { try await hub.verify(request, zone: zone) }
+  func missingChunks(_ ids: [ChunkID], zone: ZoneID) async throws -> [ChunkID] { try await hub.missingChunks(ids, zone: zone) }
+  func putChunk(_ id: ChunkID, _ bytes: [UInt8], zone: ZoneID) async throws { try await hub.putChunk(id, bytes, zone: zone) }
+  func chunk(_ id: ChunkID, zone: ZoneID) async throws -> [UInt8]? { try await hub.chunk(id, zone: zone) }
   func watch(zone: ZoneID) async throws -> HubWatch { try await hub.watch(zone: zone) }
   func createAccount(_ account: NewHubAccount) async throws { try await hub.createAccount(account) }
   func accounts() async throws -> [AccountID] { try await hub.accounts() }

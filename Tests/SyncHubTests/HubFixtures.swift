@@ -10,6 +10,8 @@ import _TestSupport
 struct TestHashing: CommitHashing {
   func head(after head: Digest, adding commit: Digest) -> Digest { digest(of: head.allWords + commit.allWords) }
 
+  func digest(of bytes: [UInt8]) -> Digest { digest(of: bytes.map(UInt64.init) + [UInt64(bytes.count), 3]) }
+
   func digest(of words: [UInt64]) -> Digest {
     var (a, b): (UInt64, UInt64) = (0x6A09_E667_F3BC_C908, 0xBB67_AE85_84CA_A73B)
     for word in words {

@@ -10,7 +10,7 @@ struct TestZone {
   let incarnation: Incarnation
   let push: (SealedCommit) throws -> PushAnswer
   let pull: (PullRequest) throws -> PullAnswer
-  /// Runs a closure in a transaction.
+  /// Calls a closure with the hub and the storage of the zone, in one transaction.
   let perform: ((Hub, any HubStorage) throws -> Void) throws -> Void
 
   static let time: Int64 = 1_000_000

@@ -12,6 +12,9 @@ final class MemoryHubStorage: HubStorage {
   private var recordSum: RecordSum?
   private var truncatedThrough: Int64 = 0
   private var acknowledgments: [DeviceID: Acknowledgment] = [:]
+  /// The chunks of large values, and since when no record has named them.
+  private var chunks: [ChunkID: (bytes: [UInt8], unused: Int64?)] = [:]
+  private var references: [RecordName: Set<ChunkID>] = [:]
 
   init(incarnation: Incarnation) { identity = incarnation }
 
@@ -28,6 +31,22 @@ final class MemoryHubStorage: HubStorage {
   }
 
   func setRecord(_ record: StoredRecord) { records[record.name] = record }
+
+  func missingChunks(_ ids: [ChunkID]) -> [ChunkID] { ids.filter { chunks[$0] == nil } }
+  func putChunk(_ id: ChunkID, _ bytes: [UInt8], at time: Int64) { chunks[id] = (bytes, time) }
+  func chunk(_ id: ChunkID) -> [UInt8]? { chunks[id]?.bytes }
+
+  func setChunks(_ ids: [ChunkID], of name: RecordName, at time: Int64) {
+    let former = references.updateValue(Set(ids), forKey: name) ?? []
+    for id in ids { chunks[id]?.unused = nil }
+    for id in former where !references.values.contains(where: { $0.contains(id) }) { chunks[id]?.unused = time }
+  }
+
+  func removeUnusedChunks(before time: Int64, maximumCount: Int) -> Int {
+    let unused = chunks.filter { $0.value.unused.map { $0 < time } ?? false }.sorted { ($0.value.unused ?? 0) < ($1.value.unused ?? 0) }
+    for id in unused.prefix(maximumCount) { chunks[id.key] = nil }
+    return min(unused.count, maximumCount)
+  }
 
   func stagedParts(of device: DeviceID) -> StagedParts? {
     guard let parts = parts[device], let last = parts.last?.part else { return nil }

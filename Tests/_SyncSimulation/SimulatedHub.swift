@@ -19,6 +19,10 @@ final class SimulatedHub: HubStorage {
     var sum = RecordSum()
     var floor: Int64 = 0
     var acknowledgments: [DeviceID: Acknowledgment] = [:]
+    /// The chunks of large values, and since when no record has named them.
+    var chunks: [ChunkID: (bytes: [UInt8], unused: Int64?)] = [:]
+    /// The chunks that records name.
+    var chunkReferences: [RecordName: Set<ChunkID>] = [:]
   }
   var state: State
   /// Whether deleted records may be removed. In reality, they are kept so long that devices notice a restoration before.
@@ -48,6 +52,23 @@ final class SimulatedHub: HubStorage {
     }
     let position = PagePosition(sequence: record.sequence, name: record.name)
     state.order.insert(position, at: index(of: position))
+  }
+
+  func missingChunks(_ ids: [ChunkID]) -> [ChunkID] { ids.filter { state.chunks[$0] == nil } }
+  func putChunk(_ id: ChunkID, _ bytes: [UInt8], at time: Int64) { state.chunks[id] = (bytes, time) }
+  func chunk(_ id: ChunkID) -> [UInt8]? { state.chunks[id]?.bytes }
+
+  func setChunks(_ ids: [ChunkID], of name: RecordName, at time: Int64) {
+    let former = state.chunkReferences.updateValue(Set(ids), forKey: name) ?? []
+    if ids.isEmpty { state.chunkReferences[name] = nil }
+    for id in ids { state.chunks[id]?.unused = nil }
+    for id in former where !state.chunkReferences.values.contains(where: { $0.contains(id) }) { state.chunks[id]?.unused = time }
+  }
+
+  func removeUnusedChunks(before time: Int64, maximumCount: Int) -> Int {
+    let unused = state.chunks.filter { $0.value.unused.map { $0 < time } ?? false }.keys.sorted().prefix(maximumCount)
+    for id in unused { state.chunks[id] = nil }
+    return unused.count
   }
 
   func stagedParts(of device: DeviceID) -> StagedParts? {
@@ -145,6 +166,8 @@ package struct SimulatedHashing: CommitHashing, CommitSealing {
     return Digest(a, b, a &* b, UInt64(words.count))
   }
 
+  package func digest(of bytes: [UInt8]) -> Digest { digest(of: bytes, [9]) }
+
   private func digest(of bytes: [UInt8], _ prefix: [UInt64]) -> Digest {
     var words = prefix
     words.reserveCapacity(prefix.count + bytes.count / 8 + 2)
@@ -180,8 +203,8 @@ package struct SimulatedHashing: CommitHashing, CommitSealing {
       records.append(
         SealedRecord(
           name: name(of: change.id), replacedVersion: change.replacedVersion, version: version, isDeleted: change.record.isDeleted,
-          body: body))
-      words += version.allWords + (change.replacedVersion?.allWords ?? [1])
+          body: body, chunks: change.record.chunks))
+      words += version.allWords + (change.replacedVersion?.allWords ?? [1]) + change.record.chunks.flatMap(\.digest.allWords)
     }
     return SealedCommit(commit, records: records, digest: digest(of: words))
   }

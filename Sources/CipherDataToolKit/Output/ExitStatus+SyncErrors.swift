@@ -50,7 +50,7 @@ extension HubError {
     case .keyFileMissing, .wrongKey: .noKey
     case .keyFileExists, .accountExists, .zoneExists: .cannotCreate
     case .notAHub, .newerFormat, .unknownZone, .unknownAccount, .unknownJoinRequest: .badData
-    case .readOnly, .diskFull, .damaged, .unavailable: .damage
+    case .readOnly, .diskFull, .damaged, .unavailable, .wrongChunk: .damage
     case .busy, .replaced, .generationConflict, .certificateConflict, .joinRequestConflict: .busy
     case .notWatchable, .closed: .software
     case .canceled: .interrupted

@@ -30,7 +30,9 @@ extension SyncClient {
   /// Replaces a part in the outbox that the hub has staged by the next one.
   func freezeNextPart(in store: some SyncStore) throws {
     guard let frozen = try store.outbox(), let next = frozen.next else { return }
-    try freezePart(next, after: frozen.commit, through: frozen.through, in: store)
+    do { try freezePart(next, after: frozen.commit, through: frozen.through, in: store) } catch is AwaitedUpload {
+      try store.setOutbox(nil)  // Freeze the commit again when the value is uploaded.
+    }
   }
 
   /// Freezes records that no pending save changes: as many as a commit can have, so that objects from before synchronization are sent in
@@ -97,7 +99,8 @@ extension SyncClient {
         let records = try store.unsentRecords(after: last, maximumCount: limits.changesInCommit - changes.count)
         if records.isEmpty { return (changes, nil) }
         for id in records where !isFull() {
-          add(try change(of: id, nil, in: store))
+          // A large value that is not uploaded yet does not delay other records.
+          do { add(try change(of: id, nil, in: store)) } catch is AwaitedUpload {}
           last = id
         }
       }
@@ -122,10 +125,30 @@ extension SyncClient {
   /// Returns the saves of the next commit.
   private func unsentSaves(in store: some SyncStore, _ environment: Environment) throws -> [PendingSave] {
     let zone = try store.zone()
-    let saves = try store.pendingSaves(after: zone.settledThrough, maximumChangeCount: limits.changesInCommit)
-    guard saves.contains(where: { zone.clock.isAhead($0.stamp.time, at: environment.wall) }) else { return saves }
-    try restamp(in: store, environment)
-    return try store.pendingSaves(after: zone.settledThrough, maximumChangeCount: limits.changesInCommit)
+    var saves = try store.pendingSaves(after: zone.settledThrough, maximumChangeCount: limits.changesInCommit)
+    if saves.contains(where: { zone.clock.isAhead($0.stamp.time, at: environment.wall) }) {
+      try restamp(in: store, environment)
+      saves = try store.pendingSaves(after: zone.settledThrough, maximumChangeCount: limits.changesInCommit)
+    }
+    guard try store.hasAssets else { return saves }
+    // Saves are sent in their order: a large value that is not uploaded yet delays those after it.
+    return Array(try saves.prefix { try isSendable($0, in: store) })
+  }
+
+  /// Returns whether the large values of all records that a save changes are uploaded.
+  private func isSendable(_ save: PendingSave, in store: some SyncStore) throws -> Bool {
+    let zone = try store.zone()
+    var (changes, position) = (save.changes, 0)
+    while !changes.isEmpty {
+      for change in changes where change.values != nil && !change.isLink {
+        let state = (try store.entry(of: change.id)?.state).applying(try store.pendingChanges(of: change.id, after: zone.settledThrough))
+        if let state, try store.sendable(state, of: change.id) == nil { return false }
+      }
+      position += changes.count
+      if position >= save.changeCount { break }
+      changes = try store.changes(of: save.number, from: position, maximumCount: limits.recordsInBatch)
+    }
+    return true
   }
 
   /// Returns the changes of whole saves that bring the zone from what was pulled to the state after them, and the last of these saves; nil if
@@ -148,6 +171,9 @@ extension SyncClient {
     return nil
   }
 
+  /// A record cannot be sent before a large value is uploaded.
+  private struct AwaitedUpload: Error {}
+
   /// Returns the change of a record that brings the zone to a state, or nil if there is nothing to send.
   private func change(of id: RecordID, _ pending: Record?, in store: some SyncStore) throws -> RecordChange? {
     if try holdChange(of: id, pending, in: store) { return nil }
@@ -157,6 +183,10 @@ extension SyncClient {
     if entry?.isOrphan ?? false, let stamp = state.latestStamp { state = Record(entity: state.entity, .deleted(stamp)) }
     // A link was added again although it was deleted with an end, because the device cannot open that deletion.
     if state.isDeleted, pending?.isLink ?? false { try updateObjects(of: [id], in: store) }
+    if try store.hasAssets {
+      guard let sendable = try store.sendable(state, of: id) else { throw AwaitedUpload() }
+      state = sendable
+    }
     if state == base {
       try releaseHeldState(of: id, in: store)
       return nil

@@ -252,6 +252,11 @@ package struct SyncClient {
         try correctClock(hubTime, in: store, environment)
         try store.setOutbox(nil)  // Freeze the commit again, from its first part.
       }
+    case .missingChunks(_, let hubTime):
+      try store.transaction {
+        try correctClock(hubTime, in: store, environment)
+        try store.setOutbox(nil)  // Freeze again what can be sent.
+      }
     case .conflict(let hubTime):
       try store.transaction {
         try correctClock(hubTime, in: store, environment)

@@ -83,9 +83,12 @@ package struct SealedRecord: Hashable, Sendable {
   package var isDeleted: Bool
   /// The sealed state. Its size is padded.
   package var body: [UInt8]
+  /// The chunks of the record's large values, in ascending order. The hub keeps them as long as the record.
+  package var chunks: [ChunkID]
 
-  package init(name: RecordName, replacedVersion: Digest?, version: Digest, isDeleted: Bool, body: [UInt8]) {
+  package init(name: RecordName, replacedVersion: Digest?, version: Digest, isDeleted: Bool, body: [UInt8], chunks: [ChunkID] = []) {
     self.name = name
+    self.chunks = chunks
     self.replacedVersion = replacedVersion
     self.version = version
     self.isDeleted = isDeleted

@@ -50,4 +50,6 @@ package struct RecordName: Hashable, Comparable, Codable, Sendable {
 package protocol CommitHashing: Sendable {
   /// Returns the head of a chain to which a commit was added.
   func head(after head: Digest, adding commit: Digest) throws -> Digest
+  /// Returns the digest of bytes, which identifies a chunk of a large value.
+  func digest(of bytes: [UInt8]) throws -> Digest
 }

@@ -119,6 +119,8 @@ package enum PushAnswer: Hashable, Sendable {
   case staged(hubTime: Int64)
   /// The hub does not have the part before, because it was restored from a backup.
   case incomplete(hubTime: Int64)
+  /// The hub does not have chunks that the commit names, or earlier parts of it: they must be uploaded first.
+  case missingChunks([ChunkID], hubTime: Int64)
   /// Records were changed by other commits.
   case conflict(hubTime: Int64)
   /// The hub does not contain the commits that the device has pulled: it was restored from a backup.

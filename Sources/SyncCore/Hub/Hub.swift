@@ -25,6 +25,13 @@ package struct Hub {
     package var acknowledgmentInterval: Int64 = 24 * 3_600_000
     /// The maximum number of deleted records that are removed at once.
     package var tombstonesInCleanup = 1_000
+    /// How long the hub keeps a chunk that no record names, in milliseconds: an upload can continue for that time, and a device can download
+    /// a value that was just replaced.
+    package var chunkLifetime: Int64 = 7 * 24 * 3_600_000
+    /// The number of chunks that are removed with one commit.
+    package var removedChunksInCommit = 16
+    /// The maximum size of a sealed chunk.
+    package var bytesInChunk = Int(AssetReference.maximumChunkSize) + (64 << 10)
 
     package init() {}
   }
@@ -61,6 +68,8 @@ package struct Hub {
       if commit.time.milliseconds > time + DeviceClock.tolerance { return .ahead(hubTime: time) }
       guard commit.part.number == parts?.count ?? 0, commit.part.previous == parts?.lastDigest else { return .incomplete(hubTime: time) }
       if try isInConflict(commit, in: storage) { return .conflict(hubTime: time) }
+      let missing = try missingChunks(of: commit, in: storage)
+      if !missing.isEmpty { return .missingChunks(missing, hubTime: time) }
       if commit.part.isLast { return try add(commit, after: parts?.count ?? 0, to: storage, at: time) }
       if parts == nil {
         try storage.removeStagedParts(of: commit.device)  // Of a commit that it has abandoned.
@@ -78,13 +87,16 @@ package struct Hub {
       guard let part = try part(number) else { return .incomplete(hubTime: time) }
       // Records may have changed since the part was staged.
       if try isInConflict(part, in: storage) { return .conflict(hubTime: time) }
+      let missing = try missingChunks(of: part, in: storage)
+      if !missing.isEmpty { return .missingChunks(missing, hubTime: time) }
     }
     let head = try storage.head()
     let point = ChainPoint(sequence: head.sequence + 1, head: try hashing.head(after: head.head, adding: commit.digest))
     var sum = try storage.sum() ?? sum(of: .all, in: storage)
-    for number in 0..<partCount { try part(number).map { try write($0.records, point.sequence, &sum, to: storage) } }
-    try write(commit.records, point.sequence, &sum, to: storage)
+    for number in 0..<partCount { try part(number).map { try write($0.records, point.sequence, &sum, to: storage, at: time) } }
+    try write(commit.records, point.sequence, &sum, to: storage, at: time)
     try storage.removeStagedParts(of: commit.device)
+    try storage.removeUnusedChunks(before: time - limits.chunkLifetime, maximumCount: limits.removedChunksInCommit)
     try storage.append(
       CommitEntry(
         sequence: point.sequence, device: commit.device, deviceSequence: commit.deviceSequence, digest: commit.digest,
@@ -101,7 +113,9 @@ package struct Hub {
     try commit.records.contains { try storage.version(of: $0.name)?.version != $0.replacedVersion }
   }
 
-  private func write(_ records: [SealedRecord], _ sequence: Int64, _ sum: inout RecordSum, to storage: some HubStorage) throws {
+  private func write(
+    _ records: [SealedRecord], _ sequence: Int64, _ sum: inout RecordSum, to storage: some HubStorage, at time: Int64
+  ) throws {
     for record in records {
       if let former = try storage.version(of: record.name), !former.isDeleted {
         try sum.remove(RecordVersion(record.name, former.version), hashing)
@@ -109,6 +123,7 @@ package struct Hub {
       if !record.isDeleted { try sum.add(RecordVersion(record.name, record.version), hashing) }
       try storage.setRecord(
         StoredRecord(name: record.name, sequence: sequence, version: record.version, isDeleted: record.isDeleted, body: record.body))
+      try storage.setChunks(record.chunks, of: record.name, at: time)
     }
   }
 

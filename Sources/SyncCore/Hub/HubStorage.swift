@@ -17,6 +17,23 @@ package protocol HubStorage: AnyObject {
   /// Returns the versions of records that are not deleted, in the order of their names.
   func versions(in names: ClosedRange<RecordName>, maximumCount: Int) throws -> [RecordVersion]
   func setRecord(_ record: StoredRecord) throws
+
+  /// Returns those of some chunks that are not stored.
+  func missingChunks(_ ids: [ChunkID]) throws -> [ChunkID]
+  /// Stores a chunk, which no record names yet.
+  ///
+  /// - Parameter time: The hub's time, in milliseconds since 1970.
+  func putChunk(_ id: ChunkID, _ bytes: [UInt8], at time: Int64) throws
+  /// Returns a chunk.
+  func chunk(_ id: ChunkID) throws -> [UInt8]?
+  /// Replaces the chunks that a record names. All of them are stored.
+  func setChunks(_ ids: [ChunkID], of name: RecordName, at time: Int64) throws
+  /// Removes chunks that no record has named since a time.
+  ///
+  /// - Returns: The number of removed chunks, at most the maximum.
+  @discardableResult
+  func removeUnusedChunks(before time: Int64, maximumCount: Int) throws -> Int
+
   /// Returns which parts of an incomplete commit of a device are staged.
   func stagedParts(of device: DeviceID) throws -> StagedParts?
   /// Returns a staged part by its number.

@@ -17,11 +17,19 @@ package enum FieldValue: Sendable {
   case counter(Counter)
   /// What the deletions of the object have seen.
   case deletion(DeletionMark)
+  /// A large value, whose bytes are not in the record.
+  case asset(AssetReference)
 
   /// The referenced record, if the value is a reference.
   package var reference: RecordID? {
     if case .reference(let id) = self { id } else { nil }
   }
+
+  /// The large value.
+  package var asset: AssetReference? { if case .asset(let asset) = self { asset } else { nil } }
+
+  /// Whether the value is a large one that a commit cannot contain, because only the device has it.
+  package var isUnsealed: Bool { asset.map { $0.sealed == nil } ?? false }
 
   /// About how many bytes the value takes.
   package var approximateSize: Int {
@@ -33,6 +41,7 @@ package enum FieldValue: Sendable {
     case .reference: 16
     case .counter(let counter): 20 * counter.entries.count
     case .deletion(let mark): 8 * mark.entries.count
+    case .asset(let asset): 84 + 32 * (asset.sealed?.chunks.count ?? 0)
     }
   }
 }
@@ -49,6 +58,7 @@ extension FieldValue: Hashable {
     case (.reference(let one), .reference(let other)): one == other
     case (.counter(let one), .counter(let other)): one == other
     case (.deletion(let one), .deletion(let other)): one == other
+    case (.asset(let one), .asset(let other)): one == other
     default: false
     }
   }
@@ -64,6 +74,7 @@ extension FieldValue: Hashable {
     case .superseded: hasher.combine(1)
     case .counter(let counter): hasher.combine(counter)
     case .deletion(let mark): hasher.combine(mark)
+    case .asset(let asset): hasher.combine(asset)
     }
   }
 }
@@ -79,6 +90,8 @@ extension FieldValue: Comparable {
     case (.reference(let one), .reference(let other)): one < other
     case (.counter(let one), .counter(let other)): one.entries.lexicographicallyPrecedes(other.entries)
     case (.deletion(let one), .deletion(let other)): one.entries.lexicographicallyPrecedes(other.entries)
+    case (.asset(let one), .asset(let other)) where one.sealed == nil && other.sealed == nil || one.sealed != nil && other.sealed != nil:
+      one < other
     default: one.kind < other.kind
     }
   }
@@ -94,6 +107,8 @@ extension FieldValue: Comparable {
     case .superseded: 6
     case .counter: 7
     case .deletion: 8
+    // What a commit contains in its place has the same stamp, and replaces it on the device.
+    case .asset(let asset): asset.sealed == nil ? -1 : 9
     }
   }
 }

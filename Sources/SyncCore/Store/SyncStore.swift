@@ -69,6 +69,14 @@ package protocol SyncStore: AnyObject {
   /// Keeps values that have lost. If the journal has an equal entry already, does nothing.
   func addToJournal(_ entry: JournalEntry) throws
 
+  /// Whether records can have large values, so that ``sendable(_:of:)`` must be called.
+  var hasAssets: Bool { get throws }
+  /// Returns a state of a record in which large values of this device are replaced by references to their uploaded chunks.
+  ///
+  /// The bytes of a value that was replaced before it was sent are gone: the reference is replaced by the present value.
+  /// - Returns: Nil if a value must be uploaded before the record can be sent.
+  func sendable(_ state: Record, of id: RecordID) throws -> Record?
+
   /// The commit that is being sent.
   func outbox() throws -> FrozenCommit?
   func setOutbox(_ commit: FrozenCommit?) throws
@@ -113,6 +121,10 @@ extension SyncStore {
   }
 
   package func contains(_ link: Link, _ id: RecordID) throws -> Bool { try object(of: id) != nil }
+
+  package var hasAssets: Bool { false }
+
+  package func sendable(_ state: Record, of id: RecordID) throws -> Record? { state }
 
   package func referrers(of id: RecordID, through property: PropertyID) throws -> [RecordID] { try referrers(of: id) }
 }

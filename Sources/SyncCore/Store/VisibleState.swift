@@ -165,6 +165,8 @@ package final class VisibleState {
         values[field.property] = .null
       } else if case .counter(let counter) = field.value {
         values[field.property] = counter.sum
+      } else if case .asset(let asset) = field.value {
+        values[field.property] = .asset(asset.content)
       } else {
         values[field.property] = field.value
       }

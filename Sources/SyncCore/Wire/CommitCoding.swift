@@ -5,16 +5,21 @@
 /// number of records, and for each: name, replaced version, version, whether it is a tombstone, body
 /// digest, signature
 /// ```
+///
+/// A commit whose records have large values has version 2: the chunks follow the version of each record, after their number.
 package enum CommitCoding {
   private static let version: UInt64 = 1
+  /// The version of commits whose records have large values.
+  private static let versionWithChunks: UInt64 = 2
 
   package static func encode(_ commit: SealedCommit) -> [UInt8] {
     var writer = WireWriter()
+    let version = version(of: commit)
     writer.write(version)
     writeHeader(commit, to: &writer)
     writer.write(UInt64(commit.records.count))
     for record in commit.records {
-      writeVersions(of: record, to: &writer)
+      writeVersions(of: record, version, to: &writer)
       writer.write(UInt64(record.isDeleted ? 1 : 0))
       writer.write(record.body)
     }
@@ -26,13 +31,16 @@ package enum CommitCoding {
   package static func decode(_ bytes: [UInt8]) throws -> SealedCommit {
     var reader = WireReader(bytes)
     let version = try reader.readUnsigned()
-    guard version == Self.version else { throw WireError.unsupportedVersion(version) }
+    guard version == Self.version || version == versionWithChunks else { throw WireError.unsupportedVersion(version) }
     var commit = try readHeader(from: &reader)
     for _ in 0..<(try reader.readCount()) {
-      let (name, replaced, version) = try readVersions(from: &reader)
+      let (name, replaced, recordVersion) = try readVersions(from: &reader)
+      let chunks = version == versionWithChunks ? try readChunks(from: &reader) : []
       let isDeleted = try readFlag(from: &reader)
       commit.records.append(
-        SealedRecord(name: name, replacedVersion: replaced, version: version, isDeleted: isDeleted, body: try reader.readBytes()))
+        SealedRecord(
+          name: name, replacedVersion: replaced, version: recordVersion, isDeleted: isDeleted, body: try reader.readBytes(),
+          chunks: chunks))
     }
     commit.digest = try reader.readDigest()
     commit.signature = try reader.readBytes()
@@ -43,11 +51,16 @@ package enum CommitCoding {
   /// Returns what the digest of a commit is computed from: everything but the bodies, which the versions of the records identify.
   package static func encodeForDigest(_ commit: SealedCommit) -> [UInt8] {
     var writer = WireWriter()
+    let version = version(of: commit)
     writer.write(version)
     writeHeader(commit, to: &writer)
     writer.write(UInt64(commit.records.count))
-    for record in commit.records { writeVersions(of: record, to: &writer) }
+    for record in commit.records { writeVersions(of: record, version, to: &writer) }
     return writer.bytes
+  }
+
+  private static func version(of commit: SealedCommit) -> UInt64 {
+    commit.records.contains { !$0.chunks.isEmpty } ? versionWithChunks : version
   }
 
   // MARK: Header
@@ -82,10 +95,23 @@ package enum CommitCoding {
 
   // MARK: Parts
 
-  private static func writeVersions(of record: SealedRecord, to writer: inout WireWriter) {
+  private static func writeVersions(of record: SealedRecord, _ version: UInt64, to writer: inout WireWriter) {
     writer.write(record.name.digest)
     writeOptional(record.replacedVersion, to: &writer) { $1.write($0) }
     writer.write(record.version)
+    guard version == versionWithChunks else { return }
+    writer.write(UInt64(record.chunks.count))
+    for chunk in record.chunks { writer.write(chunk.digest) }
+  }
+
+  private static func readChunks(from reader: inout WireReader) throws -> [ChunkID] {
+    var chunks: [ChunkID] = []
+    for _ in 0..<(try reader.readCount()) {
+      let chunk = ChunkID(try reader.readDigest())
+      if let last = chunks.last, last >= chunk { throw WireError.invalid }
+      chunks.append(chunk)
+    }
+    return chunks
   }
 
   private static func readVersions(from reader: inout WireReader) throws -> (name: RecordName, replaced: Digest?, version: Digest) {

@@ -6,15 +6,21 @@
 /// deleted: stamp
 /// ```
 ///
-/// A value is a byte for its kind and its rule (``MergeRule``), and the value. A counter is the number of its entries, and for each: device,
-/// time, whether it is a total and whether the amount is a real number, the amount. A deletion mark is in relation to the values before it, which
-/// it has seen usually. Most records have few stamps, because what one save writes shares one.
+/// A value is a byte for its kind and its rule (``MergeRule``), and the value. A large value is the digest and the size of its bytes, 0, or 1
+/// and its key, the size of its chunks, and the number and the digests of these. Records with large values have version 2. A counter is the
+/// number of its entries, and for each: device, time, whether it is a total and whether the amount is a real number, the amount. A deletion
+/// mark is in relation to the values before it, which it has seen usually. Most records have few stamps, because what one save writes
+/// shares one.
 package enum RecordCoding {
   private static let version: UInt64 = 1
+  /// The version of records with large values.
+  private static let versionWithAssets: UInt64 = 2
 
   package static func encode(_ record: Record, of id: RecordID) -> [UInt8] {
     var writer = WireWriter(capacity: record.approximateSize + 32)
-    writer.write(version)
+    let hasAssets = record.fields.contains { $0.value.asset != nil }
+    let kindCount = hasAssets ? kindCountWithAssets : kindCount
+    writer.write(hasAssets ? versionWithAssets : version)
     writer.write(id)
     writer.writeFixed(record.entity.value)
     switch record.content {
@@ -33,7 +39,7 @@ package enum RecordCoding {
       for (index, field) in fields.enumerated() {
         writer.writeFixed(field.property.value)
         writer.write(UInt64(stamps.firstIndex(of: field.stamp) ?? 0))
-        write(field.value, field.rule, to: &writer)
+        write(field.value, field.rule, kindCount, to: &writer)
         if case .deletion(let mark) = field.value { mark.write(after: fields[..<index], stamps, to: &writer) }
       }
     }
@@ -56,7 +62,8 @@ package enum RecordCoding {
   package static func decode(_ bytes: [UInt8]) throws -> (id: RecordID, record: Record) {
     var reader = WireReader(bytes)
     let version = try reader.readUnsigned()
-    guard version == Self.version else { throw WireError.unsupportedVersion(version) }
+    guard version == Self.version || version == versionWithAssets else { throw WireError.unsupportedVersion(version) }
+    let kindCount = version == versionWithAssets ? kindCountWithAssets : kindCount
     let id = try reader.readRecordID()
     let entity = EntityID(try reader.readFixed())
     let content: Record.Content
@@ -71,7 +78,7 @@ package enum RecordCoding {
         let number = try reader.readUnsigned()
         guard number < stamps.count else { throw WireError.invalid }
         if let last = fields.last, last.property >= property { throw WireError.invalid }
-        var (value, rule) = try value(from: &reader)
+        var (value, rule) = try value(from: &reader, kindCount)
         if case .deletion = value { value = .deletion(try DeletionMark(from: &reader, after: fields, stamps)) }
         fields.append(Field(property, value, stamps[Int(number)], rule))
       }
@@ -84,8 +91,9 @@ package enum RecordCoding {
 
   /// The number of kinds of values that a byte can have in addition to the rule.
   private static let kindCount: UInt64 = 8
+  private static let kindCountWithAssets: UInt64 = 16
 
-  private static func write(_ value: FieldValue, _ rule: MergeRule, to writer: inout WireWriter) {
+  private static func write(_ value: FieldValue, _ rule: MergeRule, _ kindCount: UInt64, to writer: inout WireWriter) {
     func write(kind: UInt64) { writer.write(kind + kindCount * UInt64(rule.rawValue)) }
     switch value {
     case .null: write(kind: 0)
@@ -109,10 +117,13 @@ package enum RecordCoding {
       write(kind: 7)
       Self.write(counter, to: &writer)
     case .deletion: write(kind: 7)
+    case .asset(let asset):
+      write(kind: 8)
+      Self.write(asset, to: &writer)
     }
   }
 
-  private static func value(from reader: inout WireReader) throws -> (FieldValue, MergeRule) {
+  private static func value(from reader: inout WireReader, _ kindCount: UInt64) throws -> (FieldValue, MergeRule) {
     let (number, kind) = try reader.readUnsigned().quotientAndRemainder(dividingBy: kindCount)
     guard let rule = UInt8(exactly: number).flatMap(MergeRule.init) else { throw WireError.invalid }
     let value: FieldValue =
@@ -125,7 +136,9 @@ package enum RecordCoding {
       case 5: .reference(try reader.readRecordID())
       case 6: .superseded
       case 7 where rule == .deletion: .deletion(DeletionMark([]))
-      default: .counter(try counter(from: &reader))
+      case 7: .counter(try counter(from: &reader))
+      case 8: .asset(try asset(from: &reader))
+      default: throw WireError.invalid
       }
     // A counter and a deletion mark are the only values of their rules, apart from null.
     let hasOwnKind = rule == .counter || rule == .deletion
@@ -162,5 +175,37 @@ package enum RecordCoding {
     }
     guard let counter = Counter(validating: entries), !entries.isEmpty else { throw WireError.invalid }
     return counter
+  }
+
+  private static func write(_ asset: AssetReference, to writer: inout WireWriter) {
+    writer.write(asset.digest)
+    writer.write(UInt64(max(0, asset.size)))
+    guard let sealed = asset.sealed else { return writer.write(UInt64(0)) }
+    writer.write(UInt64(1))
+    writer.write(sealed.key)
+    writer.write(UInt64(max(0, sealed.chunkSize)))
+    writer.write(UInt64(sealed.chunks.count))
+    for chunk in sealed.chunks { writer.write(chunk.digest) }
+  }
+
+  private static func asset(from reader: inout WireReader) throws -> AssetReference {
+    func size() throws -> Int64 {
+      guard let size = Int64(exactly: try reader.readUnsigned()) else { throw WireError.invalid }
+      return size
+    }
+    let (digest, count) = (try reader.readDigest(), try size())
+    var sealed: AssetReference.Sealed?
+    switch try reader.readUnsigned() {
+    case 0: break
+    case 1:
+      let (key, chunkSize) = (try reader.readBytes(), try size())
+      var chunks: [ChunkID] = []
+      for _ in 0..<(try reader.readCount()) { chunks.append(ChunkID(try reader.readDigest())) }
+      sealed = AssetReference.Sealed(key: key, chunkSize: chunkSize, chunks: chunks)
+    default: throw WireError.invalid
+    }
+    let asset = AssetReference(digest: digest, size: count, sealed: sealed)
+    guard asset.isValid else { throw WireError.invalid }
+    return asset
   }
 }

@@ -11,6 +11,8 @@ package enum SyncCryptoError: Error, Hashable, Sendable {
     case deviceKeys
     case certificate
     case joinMessage
+    /// A chunk of a large value.
+    case chunk
   }
 
   /// The reason why a text is not a recovery key.
@@ -93,6 +95,7 @@ extension SyncCryptoError.Content {
     case .deviceKeys: "encoding of the device's keys"
     case .certificate: "device certificate"
     case .joinMessage: "message of the other device"
+    case .chunk: "chunk of a large value"
     }
   }
 }

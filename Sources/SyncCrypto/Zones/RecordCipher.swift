@@ -32,8 +32,9 @@ final class RecordCipher {
     for (index, change) in commit.changes.enumerated() {
       let header = RecordHeader(commit: id, index: UInt32(index), replacedVersion: change.replacedVersion)
       let plaintext = RecordCoding.encode(change.record, of: change.id)
-      records.append(
-        try seal(plaintext, as: try name(of: change.id), isDeleted: change.record.isDeleted, header, with: cipher))
+      var record = try seal(plaintext, as: try name(of: change.id), isDeleted: change.record.isDeleted, header, with: cipher)
+      record.chunks = change.record.chunks
+      records.append(record)
     }
     return records
   }

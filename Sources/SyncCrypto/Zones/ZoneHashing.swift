@@ -13,6 +13,8 @@ package struct ZoneHashing: CommitHashing {
     return try SHA256.digest(of: writer.bytes)
   }
 
+  package func digest(of bytes: [UInt8]) throws -> Digest { try SHA256.digest(of: bytes) }
+
   /// Returns the digest of a commit: of the zone, the commit's header, and the names and versions of its records.
   package func digest(of commit: SealedCommit) throws -> Digest {
     try SHA256.digest(of: prefix("CipherData sync commit") + CommitCoding.encodeForDigest(commit))

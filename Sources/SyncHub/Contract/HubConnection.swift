@@ -17,6 +17,14 @@ package protocol HubConnection: Sendable {
   func pull(_ request: PullRequest, zone: ZoneID) async throws -> PullAnswer
   /// Adds a commit to a zone. An accepted commit is durable.
   func push(_ commit: SealedCommit, zone: ZoneID) async throws -> PushAnswer
+  /// Returns those of some chunks of large values that the hub does not have.
+  func missingChunks(_ ids: [ChunkID], zone: ZoneID) async throws -> [ChunkID]
+  /// Stores a chunk, durably. If no commit names it within a week, the hub can remove it.
+  ///
+  /// - Throws: `wrongChunk` if the bytes are not those of the chunk.
+  func putChunk(_ id: ChunkID, _ bytes: [UInt8], zone: ZoneID) async throws
+  /// Returns a chunk, or nil if the hub does not have it.
+  func chunk(_ id: ChunkID, zone: ZoneID) async throws -> [UInt8]?
   /// Returns what a device compares with its records.
   func verify(_ request: VerificationRequest, zone: ZoneID) async throws -> VerificationAnswer
   /// Watches a zone for commits.

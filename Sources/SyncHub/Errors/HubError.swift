@@ -44,6 +44,8 @@ package struct HubError: Error, Sendable, CustomStringConvertible {
     case certificateConflict
     /// A request or an answer with other content exists.
     case joinRequestConflict
+    /// The bytes are not those of the chunk.
+    case wrongChunk
     case canceled
   }
 
@@ -85,6 +87,7 @@ extension HubError.Code {
     case .unknownZone, .unknownAccount: "Check that the hub is the one that the store was synchronized with."
     case .accountExists: "Join the account instead of creating it."
     case .unknownJoinRequest: "Send a new request. Requests expire after 10 minutes."
+    case .wrongChunk: "The next round of synchronization sends it again."
     case .closed, .zoneExists, .generationConflict, .certificateConflict, .joinRequestConflict, .canceled: ""
     }
   }

@@ -38,6 +38,7 @@ enum HubSchema {
       deleted INTEGER NOT NULL, body BLOB NOT NULL, UNIQUE (zone, name));
     CREATE INDEX record_order ON record (zone, sequence, name);
     \(deletedRecords)
+    \(chunks)
     """
 
   /// What devices have pulled, and when they have said so.
@@ -45,6 +46,16 @@ enum HubSchema {
     CREATE TABLE acknowledgment (
       zone INTEGER NOT NULL, device INTEGER NOT NULL, sequence INTEGER NOT NULL, time INTEGER NOT NULL,
       PRIMARY KEY (zone, device)) WITHOUT ROWID;
+    """
+  /// The chunks of large values, and the records that name them.
+  private static let chunks = """
+    CREATE TABLE chunk (
+      number INTEGER PRIMARY KEY, zone INTEGER NOT NULL, id BLOB NOT NULL, unused INTEGER, UNIQUE (zone, id));
+    CREATE INDEX chunk_unused ON chunk (zone, unused) WHERE unused IS NOT NULL;
+    CREATE TABLE chunk_bytes (number INTEGER PRIMARY KEY, bytes BLOB NOT NULL);
+    CREATE TABLE chunk_reference (
+      zone INTEGER NOT NULL, record BLOB NOT NULL, chunk BLOB NOT NULL, PRIMARY KEY (zone, record, chunk)) WITHOUT ROWID;
+    CREATE INDEX chunk_record ON chunk_reference (zone, chunk);
     """
   private static let deletedRecords = "CREATE INDEX record_deleted ON record (zone, sequence, name) WHERE deleted;"
 
@@ -58,6 +69,7 @@ enum HubSchema {
     ALTER TABLE commit_log ADD COLUMN time INTEGER NOT NULL DEFAULT \(time);
     \(acknowledgments)
     \(deletedRecords)
+    \(chunks)
     UPDATE hub_metadata SET format = \(format);
     """
   }
@@ -71,6 +83,8 @@ enum HubStatement: Int, CaseIterable {
   case lastPart, part, newPart, removeParts, removeOldParts
   case sum, floor, deletedRecords, removeRecord, setFloor, acknowledgment, setAcknowledgment, leastAcknowledgment
   case version, record, versions, newRecord, setRecord, records, recordsWithoutCommit, recordFigures, deviceCount
+  case chunk, chunkBytes, newChunk, newChunkBytes, useChunk, releaseChunk, unusedChunks, removeChunk, removeChunkBytes
+  case anyChunkReference, chunksOfRecord, newChunkReference, removeChunkReference, lostChunks
   case account, accounts, newAccount, setBundle, certificates, newCertificate
   case joinRequest, joinRequests, newJoinRequest, answer, removeJoinRequest, removeExpiredRequests
 
@@ -161,6 +175,30 @@ enum HubStatement: Int, CaseIterable {
       WHERE r.zone = ? AND l.sequence IS NULL
       """
     case .recordFigures: "SELECT count(*), total(deleted), total(length(body)) FROM record WHERE zone = ?"
+
+    // Chunks of large values.
+    case .chunk: "SELECT number FROM chunk WHERE zone = ? AND id = ?"
+    case .chunkBytes: "SELECT b.bytes FROM chunk c JOIN chunk_bytes b ON b.number = c.number WHERE c.zone = ? AND c.id = ?"
+    case .newChunk: "INSERT INTO chunk (zone, id, unused) VALUES (?, ?, ?)"
+    case .newChunkBytes: "INSERT INTO chunk_bytes (number, bytes) VALUES (?, ?)"
+    case .useChunk: "UPDATE chunk SET unused = NULL WHERE zone = ? AND id = ? AND unused IS NOT NULL"
+    case .releaseChunk:
+      """
+      UPDATE chunk SET unused = ?3 WHERE zone = ?1 AND id = ?2
+      AND NOT EXISTS (SELECT 1 FROM chunk_reference r WHERE r.zone = ?1 AND r.chunk = ?2)
+      """
+    case .unusedChunks: "SELECT number FROM chunk WHERE zone = ? AND unused IS NOT NULL AND unused < ? ORDER BY unused LIMIT ?"
+    case .removeChunk: "DELETE FROM chunk WHERE number = ?"
+    case .removeChunkBytes: "DELETE FROM chunk_bytes WHERE number = ?"
+    case .anyChunkReference: "SELECT 1 FROM chunk_reference WHERE zone = ? LIMIT 1"
+    case .chunksOfRecord: "SELECT chunk FROM chunk_reference WHERE zone = ? AND record = ?"
+    case .newChunkReference: "INSERT INTO chunk_reference (zone, record, chunk) VALUES (?, ?, ?)"
+    case .removeChunkReference: "DELETE FROM chunk_reference WHERE zone = ? AND record = ? AND chunk = ?"
+    case .lostChunks:
+      """
+      SELECT count(DISTINCT r.chunk) FROM chunk_reference r LEFT JOIN chunk c ON c.zone = r.zone AND c.id = r.chunk
+      WHERE r.zone = ? AND (c.number IS NULL OR c.number NOT IN (SELECT number FROM chunk_bytes))
+      """
 
     // Accounts.
     case .account: "SELECT generation, bundle FROM account WHERE id = ?"

@@ -13,6 +13,8 @@ package enum HubFinding: Hashable, Sendable, CustomStringConvertible {
   case wrongLastCommit(ZoneID, DeviceID)
   /// The number of records whose commit is not in the log.
   case recordsWithoutCommit(ZoneID, count: Int)
+  /// The number of chunks of large values that records name and the file does not have.
+  case missingChunks(ZoneID, count: Int)
   /// The figures of a zone are not those of its records.
   case wrongFigures(ZoneID)
   /// The sum of a zone's records, which devices compare, is not that of its records.
@@ -26,6 +28,7 @@ package enum HubFinding: Hashable, Sendable, CustomStringConvertible {
     case .wrongLastCommit(let zone, let device):
       "zone \(Self.text(zone)): the last commit of device \(String(device.value, radix: 16)) is another one"
     case .recordsWithoutCommit(let zone, let count): "zone \(Self.text(zone)): \(count) records belong to no commit"
+    case .missingChunks(let zone, let count): "zone \(Self.text(zone)): \(count) chunks of large values are missing"
     case .wrongFigures(let zone): "zone \(Self.text(zone)): the numbers and sizes of the records are others"
     case .wrongSum(let zone): "zone \(Self.text(zone)): the sum of the records is another one"
     }
@@ -97,6 +100,8 @@ package struct HubVerification {
     }
     let count = try connection.first(.recordsWithoutCommit, zone.number, read: { $0.int(0) }) ?? 0
     if count > 0 { findings.append(.recordsWithoutCommit(zone.id, count: count)) }
+    let lost = try connection.first(.lostChunks, zone.number, read: { $0.int(0) }) ?? 0
+    if lost > 0 { findings.append(.missingChunks(zone.id, count: lost)) }
     let figures = try connection.first(.recordFigures, zone.number) {
       Figures(records: $0.int64(0), deleted: $0.int64(1), bytes: $0.int64(2))
     }

@@ -3,8 +3,10 @@ package import SyncCore
 
 /// A zone in a hub's file, for one transaction of a connection.
 package final class SQLCipherHubStorage: HubStorage {
-  private let connection: Connection
-  private let zone: Int64
+  let connection: Connection
+  let zone: Int64
+  /// Whether records of the zone name chunks; nil before it was read.
+  var mayHaveReferences: Bool?
   /// What is kept of a record that the transaction may replace.
   private typealias Replaced = (version: Digest, isDeleted: Bool, size: Int)
   /// The records that were read last; nil for those that do not exist. A commit in parts can have any number of them.
