@@ -1,7 +1,7 @@
 public import Foundation
 public import ObjectStore
 import SQLCipherStore
-import SyncEngine
+public import SyncEngine
 
 /// How a store is synchronized, see ``PersistentStoreDescription/cloudOptions``.
 public struct CloudOptions: Sendable, Hashable {
@@ -16,6 +16,8 @@ public struct CloudOptions: Sendable, Hashable {
   /// continue with two hubs. Set it for one start, when the user has confirmed that the hub is lost. The devices send what they have to the
   /// new hub.
   public var createsMissingHub: Bool
+  /// Which large values of other devices are downloaded: by default all. See ``PersistentCloudContainer/loadAsset(of:attribute:)``.
+  public var assetPolicy: AssetPolicy
 
   /// Creates options.
   ///
@@ -23,7 +25,11 @@ public struct CloudOptions: Sendable, Hashable {
   ///   - hubURL: The location of the hub's file.
   ///   - deviceName: The name by which other devices show this one; by default the name of the computer.
   ///   - createsMissingHub: Whether to create a hub again that was lost, see ``createsMissingHub``.
-  public init(hubURL: URL, deviceName: String = ProcessInfo.processInfo.hostName, createsMissingHub: Bool = false) {
+  ///   - assetPolicy: Which large values of other devices are downloaded.
+  public init(
+    hubURL: URL, deviceName: String = ProcessInfo.processInfo.hostName, createsMissingHub: Bool = false, assetPolicy: AssetPolicy = .eager
+  ) {
+    self.assetPolicy = assetPolicy
     self.hubURL = hubURL
     self.deviceName = deviceName
     self.createsMissingHub = createsMissingHub

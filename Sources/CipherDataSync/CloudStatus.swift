@@ -23,6 +23,10 @@ public struct CloudStatus: Sendable, Hashable {
   public let unsentObjects: Int
   /// The number of records of other devices that cannot be read. They are kept until they can be.
   public let unreadableRecords: Int
+  /// The number of large values that are not on this device, see ``CloudOptions/assetPolicy``.
+  public let missingValues: Int
+  /// The size of the missing large values in bytes.
+  public let missingBytes: Int64
   /// When everything was sent and pulled last.
   public let lastSuccess: Date?
   /// The message of the error that prevents synchronization, and when it occurred last; nil if the last attempt succeeded.
@@ -42,6 +46,7 @@ public struct CloudStatus: Sendable, Hashable {
     (accountID, deviceName, hubURL) = (status.account, status.device, URL(fileURLWithPath: status.hubPath))
     (pendingSaves, pendingChanges) = (status.pendingSaves, status.pendingChanges)
     (addedObjects, unsentObjects, unreadableRecords) = (status.baselineCount, status.unsentCount, status.unreadableCount)
+    (missingValues, missingBytes) = (status.missingAssets, status.missingBytes)
     (lastSuccess, lastError, lastErrorDate) = (status.report.lastSuccess, status.report.lastError, status.report.lastErrorDate)
     (isVerified, verificationDate) = (status.report.isVerified, status.report.verificationDate)
   }

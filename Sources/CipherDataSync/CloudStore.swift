@@ -140,6 +140,7 @@ final class CloudStore: Sendable {
 
   @discardableResult
   private func keep(_ service: SyncService) -> SyncService {
+    service.setAssetPolicy(options.assetPolicy)
     service.setEventReceiver { [weak self] event in self?.send(event) }
     let isEnded = state.withLock { state in
       if !state.isEnded { state.service = service }
@@ -252,6 +253,18 @@ final class CloudStore: Sendable {
   /// Reads the state of the store, which waits for no other process, nor for a round.
   private func reading<Result: Sendable>(_ body: @Sendable (StoreReplica) throws -> Result) async throws -> Result {
     try await SyncService.onQueue { try body(StoreReplica(store, of: coordinator)) }
+  }
+
+  /// Returns where the value of a binary attribute is.
+  func assetState(_ slot: Int, of object: ManagedObjectID) async throws -> AssetState {
+    try await reading { try $0.assetState(slot, of: object.reference) }
+  }
+
+  /// Downloads the value of a binary attribute, unless it is on the device.
+  func loadAsset(_ slot: Int, of object: ManagedObjectID) async throws {
+    guard case .missing = try await assetState(slot, of: object) else { return }
+    guard let service = try await currentService() else { throw SyncError(.busy, path: path) }
+    do { try await service.loadAsset(slot, of: object.reference) } catch { throw SyncError.converting(error, path: path) }
   }
 
   /// Returns the records of objects of the store.

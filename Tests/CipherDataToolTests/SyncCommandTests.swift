@@ -170,7 +170,8 @@ final class SyncCommandTests: XCTestCase {
       fields.map(\.key),
       [
         "store", "account", "zone", "device", "hub", "cursor", "pendingSaves", "pendingChanges", "sendingBytes", "addedObjects",
-        "unsentObjects", "unreadableRecords", "lastSuccess", "lastError", "lastErrorDate", "verified", "verificationDate", "events",
+        "unsentObjects", "unreadableRecords", "missingValues", "missingBytes", "lastSuccess", "lastError", "lastErrorDate", "verified",
+        "verificationDate", "events",
       ])
     let other = try fixture.status("B.store")
     for key in ["account", "zone", "hub", "cursor"] { XCTAssertEqual(status[key], other[key], key) }

@@ -451,7 +451,8 @@ final class ImportTests: XCTestCase {
     XCTAssertEqual(stores.one.scenario.commitCount, commits + 1)
     for store in [stores.one, stores.other] {
       for row in try store.open.allRows() {
-        let object = try store.replica.transaction { try store.replica.object(row) }
+        let id = RecordID(try XCTUnwrap(store.replica.history.stableIDs(of: [row.reference])[0]))
+        let object = try store.replica.transaction { try store.replica.object(row, of: id) }
         let entity = try XCTUnwrap(store.replica.schema.number(of: object.entity))
         let names = store.replica.schema.entities[entity].properties.map { store.open.model.entities[entity].slots[$0.slot].name }
         XCTAssertFalse(names.contains("folded") || names.contains("noteCount"))

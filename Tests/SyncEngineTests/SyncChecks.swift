@@ -160,7 +160,7 @@ extension StoreReplica {
       state.staged = try stagedRecords(after: 0, maximumCount: .max)
       for row in try open.allRows() {
         let id = try XCTUnwrap(history.stableIDs(of: [row.reference])[0])
-        if state.objects.updateValue(try object(row), forKey: RecordID(id)) != nil {
+        if state.objects.updateValue(try object(row, of: RecordID(id)), forKey: RecordID(id)) != nil {
           throw SyncViolation(description: "two objects have the stable ID \(id)")
         }
       }

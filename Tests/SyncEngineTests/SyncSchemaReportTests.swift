@@ -95,13 +95,13 @@ final class SyncSchemaReportTests: XCTestCase {
     XCTAssertEqual(
       report.obstacles.map(\.description),
       [
-        "Post.scan: an attribute whose large values can be stored in files",
         "Post.title: a uniqueness constraint", "Tag.posts: an ordered relationship",
       ])
     XCTAssertEqual(
-      try merges(report, of: "Post"), ["title": .value(.latest), "scan": .unsupported(.external), "tags": .inverse("Tag.posts")])
+      try merges(report, of: "Post"), ["title": .value(.latest), "scan": .largeValue(.latest), "tags": .inverse("Tag.posts")])
     XCTAssertEqual(try merges(report, of: "Tag"), ["posts": .unsupported(.ordered)])
     XCTAssertTrue(report.lines.contains("error: Tag.posts: an ordered relationship"), "\(report.lines)")
+    XCTAssertTrue(report.lines.contains { $0.contains("scan") && $0.hasSuffix("large value: the later change") }, "\(report.lines)")
     XCTAssertFalse(report.lines.contains("The model can be synchronized."))
   }
 

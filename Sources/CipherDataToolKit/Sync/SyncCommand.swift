@@ -9,8 +9,8 @@ struct SyncCommand: AsyncParsableCommand {
       creates the hub, an account and its recovery key, `join` adds a store of the same model by that key or with the approval of another \
       device (`approve`), and `run` sends and receives what has changed. Saves do not wait for the hub: what is saved while it is away is sent later.
 
-      Ordered relationships, uniqueness constraints, and attributes with external storage are not synchronized yet: `start` and `join` \
-      refuse a model that has them, and list them.
+      Ordered relationships and uniqueness constraints are not synchronized yet: `start` and `join` refuse a model that has them, and list \
+      them.
       """,
     subcommands: [
       Start.self, Join.self, Approve.self, Run.self, Status.self, Journal.self, Restore.self, Verify.self, Reconcile.self, Leave.self,

@@ -45,6 +45,7 @@ extension SyncCommand {
         ("pendingSaves", .integer(status.pendingSaves)), ("pendingChanges", .integer(status.pendingChanges)),
         ("sendingBytes", .integer(status.frozenBytes)), ("addedObjects", status.baselineCount.map { .integer($0) } ?? .null),
         ("unsentObjects", .integer(status.unsentCount)), ("unreadableRecords", .integer(status.unreadableCount)),
+        ("missingValues", .integer(status.missingAssets)), ("missingBytes", .integer(Int(status.missingBytes))),
         ("lastSuccess", time(report.lastSuccess)), ("lastError", report.lastError.map { .string($0) } ?? .null),
         ("lastErrorDate", time(report.lastErrorDate)), ("verified", report.isVerified.map { .bool($0) } ?? .null),
         ("verificationDate", time(report.verificationDate)), ("events", .array(events.map(json))),
@@ -90,6 +91,10 @@ extension SyncCommand {
       lines.append(("Verification", verification(status.report)))
       if status.unreadableCount > 0 {
         lines.append(("Unreadable", "\(CountText.text(status.unreadableCount, "record")), kept until they can be opened"))
+      }
+      if status.missingAssets > 0 {
+        let size = InfoText.bytes(Int(status.missingBytes))
+        lines.append(("Not here", "\(CountText.text(status.missingAssets, "large value")) of \(size) together, which the hub has"))
       }
       for (title, value) in lines {
         let name = title.isEmpty ? "" : "\(title):"

@@ -255,6 +255,14 @@ package final class ExternalFileReader {
     return data
   }
 
+  /// Skips bytes, before the first call of ``next()``.
+  ///
+  /// - Parameter size: A multiple of the size of a chunk, 64 KiB.
+  package func skip(_ size: Int) {
+    index = size / ExternalFileFormat.chunkSize
+    position = index * ExternalFileFormat.chunkSize
+  }
+
   /// Verifies every chunk, including the padding.
   package func verify() throws {
     for index in 0..<chunkCount { _ = try chunk(index) }

@@ -26,6 +26,12 @@ package struct ExternalFolder: Sendable {
   /// The name of the folder with a file for each open store that defers removals until a sync.
   private static let waitingName = "waiting"
 
+  /// The name of the folder for parts of values that are not complete yet, which the component that writes them removes.
+  private static let incomingName = "incoming"
+
+  /// Returns the path of the folder for parts of values that are not complete yet.
+  package static func incomingPath(for storePath: String) -> String { StoreFile.supportPath(for: storePath) + "/" + incomingName }
+
   private var waitingPath: String { path + "/" + Self.waitingName }
   private var pendingPath: String { path + "/" + Self.pendingName }
   private var orphansPath: String { path + "/" + Self.orphansName }
@@ -185,7 +191,7 @@ package struct ExternalFolder: Sendable {
     return (Set(files), names.filter { !Self.isFileName($0) && !Self.markers.contains($0) }.sorted())
   }
 
-  private static let markers = [pendingName, orphansName, waitingName]
+  private static let markers = [pendingName, orphansName, waitingName, incomingName]
 
   private static func isFileName(_ name: String) -> Bool {
     name.utf8.count == 32 && name.utf8.allSatisfy { (48...57).contains($0) || (97...102).contains($0) }

@@ -183,12 +183,15 @@ extension SyncClient {
     if entry?.isOrphan ?? false, let stamp = state.latestStamp { state = Record(entity: state.entity, .deleted(stamp)) }
     // A link was added again although it was deleted with an end, because the device cannot open that deletion.
     if state.isDeleted, pending?.isLink ?? false { try updateObjects(of: [id], in: store) }
+    let whole = state
     if try store.hasAssets {
       guard let sendable = try store.sendable(state, of: id) else { throw AwaitedUpload() }
       state = sendable
     }
     if state == base {
       try releaseHeldState(of: id, in: store)
+      // A large value that neither the hub nor the device has cannot be sent.
+      if state != whole { try updateObjects(of: [id], in: store) }
       return nil
     }
     state = try compacted(state, of: id, in: store)

@@ -77,13 +77,3 @@ extension Record {
   /// The chunks of the large values, each once, in ascending order.
   package var chunks: [ChunkID] { Array(Set(assets.flatMap { $0.asset.sealed?.chunks ?? [] })).sorted() }
 }
-
-extension Digest {
-  /// Creates a digest from its 32 bytes, or returns nil for another number of bytes.
-  package init?(bytes: some Collection<UInt8>) {
-    guard bytes.count == 32 else { return nil }
-    var words: [UInt64] = [0, 0, 0, 0]
-    for (index, byte) in bytes.enumerated() { words[index / 8] |= UInt64(byte) << UInt64(8 * (index % 8)) }
-    self.init(words[0], words[1], words[2], words[3])
-  }
-}

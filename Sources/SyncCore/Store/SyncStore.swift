@@ -73,7 +73,7 @@ package protocol SyncStore: AnyObject {
   var hasAssets: Bool { get throws }
   /// Returns a state of a record in which large values of this device are replaced by references to their uploaded chunks.
   ///
-  /// The bytes of a value that was replaced before it was sent are gone: the reference is replaced by the present value.
+  /// The bytes of a value that was replaced before it was sent do not exist anymore: the reference is replaced by the present value.
   /// - Returns: Nil if a value must be uploaded before the record can be sent.
   func sendable(_ state: Record, of id: RecordID) throws -> Record?
 

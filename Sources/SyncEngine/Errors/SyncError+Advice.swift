@@ -36,8 +36,10 @@ extension SyncError.Code {
       ErrorAdvice(
         user: "Synchronization was interrupted. Switch it off and on again.",
         developer: "Do not disable the history or the stable IDs of a synchronized store. Leave the account, and join it again.")
-    case .valueTooLarge:
-      ErrorAdvice(user: "An item is too large to be synchronized.", developer: "Store smaller values, or keep them outside of the store.")
+    case .assetMissing:
+      ErrorAdvice(
+        user: "A file is not on this device yet. Try again when you are connected.",
+        developer: "Other attributes of the object can be used. Load the value again later, or use another asset policy.")
     case .noCloudStore:
       ErrorAdvice(
         user: "These data are not synchronized.", developer: "Set cloudOptions of one store description before loading the stores.")

@@ -22,10 +22,10 @@ public struct SyncError: Error, Sendable, CustomStringConvertible {
     case historyMissing
     /// Synchronization needs what was to be removed from the store.
     case neededBySynchronization
-    /// A value is too large to be synchronized.
-    case valueTooLarge
     /// Values of the journal cannot be restored.
     case notRestorable
+    /// A large value of an attribute is not on this device, and the hub cannot be reached or does not have it.
+    case assetMissing
     /// No store of the container is to be synchronized, or several are and the call concerns one.
     case noCloudStore
     /// Another process synchronizes the store.
@@ -128,8 +128,13 @@ extension SyncError.Reason {
     Self(.neededBySynchronization, "Synchronization needs \(reduction). Leave the zone first; nothing was changed.")
   }
 
-  static func valueTooLarge(entity: String, property: String) -> Self {
-    Self(.valueTooLarge, "The value of \(entity).\(property) is stored in a file; such values are not synchronized yet.")
+  /// - Parameter isReachable: Whether the hub has answered that it does not have the value.
+  static func assetMissing(entity: String, property: String, id: String, isReachable: Bool) -> Self {
+    let cause =
+      isReachable
+      ? "the hub does not have it: it was restored from an older state. A device that has the value sends it with its next round."
+      : "the hub cannot be used at the moment. Try again later."
+    return Self(.assetMissing, "The value of \(entity).\(property) of the object \(id) is not on this device, and \(cause)")
   }
 
   package static var noCloudStore: Self {

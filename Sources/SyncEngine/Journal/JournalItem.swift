@@ -25,8 +25,10 @@ package struct JournalItem: Sendable, Hashable {
   package let stableID: UUID
   /// The names of the properties that have lost a value, sorted.
   package let propertyNames: [String]
-  /// The values that have lost, without those that were nil.
+  /// The values that have lost, without those that were nil and large values.
   package let values: RecordedValues
+  /// The names of the properties that have lost a large value. These are not kept.
+  package let largePropertyNames: Set<String>
   package let author: Author
   /// The values of these properties that have won; empty if the object was deleted, or if it is not known.
   package let winningValues: RecordedValues

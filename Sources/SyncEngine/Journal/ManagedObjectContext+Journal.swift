@@ -46,6 +46,7 @@ private struct JournalRestoration {
     let object: ManagedObject
     if let existing = try item.objectID.flatMap({ try existingObject($0) }) {
       object = existing
+      if let name = item.largePropertyNames.min() { throw SyncError(.largeValueLost(item.entityName, name), path: replica.path) }
       for name in item.propertyNames { try restore(name, item.values, in: object) }
     } else {
       guard let values = item.object else {
@@ -98,6 +99,10 @@ extension SyncError.Reason {
 
   fileprivate static func deletedSince(_ entity: String, _ id: String) -> Self {
     Self(.notRestorable, "The object of the entity \(entity) with the stable ID \(id) was deleted since, so its values cannot be restored.")
+  }
+
+  fileprivate static func largeValueLost(_ entity: String, _ property: String) -> Self {
+    Self(.notRestorable, "The value of \(entity).\(property) that has lost was large. The journal does not keep such values.")
   }
 
   fileprivate static func destinationDeleted(_ entity: String, _ property: String) -> Self {

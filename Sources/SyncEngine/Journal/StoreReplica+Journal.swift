@@ -51,13 +51,17 @@ extension StoreReplica {
           number: row.number, date: row.date, reason: row.entry.reason, entityName: compiled.name,
           objectID: try self.row(of: row.entry.id)?.object.map(store.space.objectID), stableID: row.entry.id.uuid,
           propertyNames: row.entry.losing.fields.compactMap { propertyName($0.property, ofEntity: entity) }.sorted(),
-          values: try values(of: row.entry.losing, entity), author: author(row.entry.losing) ?? .init(deviceName: nil, date: nil),
+          values: try values(of: row.entry.losing, entity),
+          largePropertyNames: Set(
+            row.entry.losing.fields.compactMap { $0.value.isAsset ? propertyName($0.property, ofEntity: entity) : nil }),
+          author: author(row.entry.losing) ?? .init(deviceName: nil, date: nil),
           winningValues: try row.entry.winning.map { try values(of: $0, entity) } ?? none, winner: row.entry.winning.flatMap(author),
           object: try row.entry.object.map { try values(of: $0, entity) }, restoredID: row.restored)
       }
     }
   }
 
+  /// Returns the name of a property.
   private func propertyName(_ id: PropertyID, ofEntity number: Int) -> String? {
     schema.entities[number].property(id).map { schema.model.entities[number].slots[$0.slot].name }
   }
@@ -104,4 +108,8 @@ extension StoreReplica {
       return try transactionTables.execute(SyncStatement.removeJournal, .int(date.millisecondsSince1970))
     }
   }
+}
+
+extension FieldValue {
+  fileprivate var isAsset: Bool { if case .asset = self { true } else { false } }
 }

@@ -168,7 +168,7 @@ struct HistoryChangeReader {
       switch value {
       case .attribute(let slot): values[property.id] = FieldValue(slot)
       case .object(let id): values[property.id] = try id.map { .reference(try identities.record(of: $0.reference)) } ?? .null
-      case .large: throw SyncError(.valueTooLarge(entity: compiled.name, property: name), path: store.url?.path)
+      case .large(let size, let digest): values[property.id] = Digest(bytes: digest).map { .asset(AssetReference(digest: $0, size: size)) }
       }
     }
     return values

@@ -45,6 +45,10 @@ struct ObjectImport {
     for (object, own) in zip(objects, references) {
       for property in replica.schema.entities[own.entity].properties {
         guard let value = object.object.values[property.id] else { continue }
+        if property.kind == .bytes {
+          try rows.setBinary(value, property, of: own, record: object.id)
+          continue
+        }
         var slot = value.slot(property.kind)
         if let id = value.reference {
           slot = .null
@@ -204,6 +208,21 @@ private struct EditedRows {
     }
     edits[object, default: [:]][property.slot] = value
     return former
+  }
+
+  /// Sets a binary attribute unless its value is the same. A large value gets a placeholder, until it is downloaded.
+  mutating func setBinary(_ value: FieldValue, _ property: SyncSchema.Property, of object: ObjectReference, record id: RecordID) throws {
+    let row = rows[object]
+    if let row, try replica.binaryValue(property, of: row, id) == value { return }
+    if let asset = value.asset {
+      let slot = replica.schema.model.entities[object.entity].slots[property.slot]
+      if !(row?.isPlaceholder(property.slot) ?? false) { edits[object, default: [:]][property.slot] = replica.placeholder(slot) }
+      try replica.setAssetEntry(
+        AssetEntry(id: id, property: property.id, asset: asset.content, location: .hub, used: replica.wall()))
+    } else if let slot = value.slot(.bytes) {
+      edits[object, default: [:]][property.slot] = slot
+      try replica.removeAssetEntry(of: id, property.id)
+    }
   }
 
   mutating func set(_ value: Slot, inSlot slot: Int, of object: ObjectReference) { edits[object, default: [:]][slot] = value }

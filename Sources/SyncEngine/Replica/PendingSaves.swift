@@ -48,6 +48,9 @@ final class PendingSaves {
 
   init(_ replica: StoreReplica, after number: Int64) { (self.replica, scanned) = (replica, number) }
 
+  /// Whether the changes may have large values that only the device has.
+  private(set) var hasAssets = false
+
   var isEmpty: Bool { saves.isEmpty }
   /// The number of changes.
   var changeCount: Int { changes.end - firstStart }
@@ -74,6 +77,7 @@ final class PendingSaves {
     var (insertions, hasOtherStamps, isUnstamped) = (RecordSet(), false, false)
     let isWhole = try reader.read(after: scanned, former) { change in
       if change.isInsertion { insertions.insert(change.change.id) }
+      if change.change.values?.values.contains(where: \.isUnsealed) ?? false { hasAssets = true }
       if change.change.isUnstamped {
         (hasOtherStamps, isUnstamped) = (hasOtherStamps || change.change.isLink || change.change.values == nil, true)
       } else if hasDeletionMarks, change.isInsertion {
@@ -110,6 +114,11 @@ final class PendingSaves {
   func currentChange(of id: RecordID) throws -> PendingChange? {
     guard let (position, bytes) = try changes.changes(of: id).last, position >= start else { return nil }
     return try PendingChangeCoding.decode(bytes)
+  }
+
+  /// Calls a closure with the changes of the save that is being read.
+  func forEachCurrentChange(_ body: (PendingChange) throws -> Void) throws {
+    try forEachChange(in: start..<changes.end) { try body($1) }
   }
 
   /// Gives other records to objects that the save that is being read has inserted.
@@ -181,7 +190,7 @@ final class PendingSaves {
     if !saves.isEmpty { return try changes.removeAll(before: firstStart) }
     // The objects too: those of settled records are in the store.
     if changes is StoredChanges { try replica.removeStoredChanges() }
-    (changes, firstStart) = (MemoryChanges(), 0)
+    (changes, firstStart, hasAssets) = (MemoryChanges(), 0, false)
   }
 
   /// Replaces the stamps of saves, and those of the additions of links.

@@ -35,7 +35,10 @@ extension StoreReplica {
   }
 
   /// Ends the synchronization of the store, whose objects remain.
-  package func end() throws { try removeTables() }
+  package func end() throws {
+    try removeTables()
+    incomingChunks?.removeAll()
+  }
 
   /// The lineage of the store's file.
   func lineage() throws -> String { try lineageStore?.lineageIdentifier() ?? store.identifier }
@@ -114,7 +117,7 @@ extension StoreReplica {
       let properties = schema.entities[row.entityNumber].properties
       // An object that a pending save has inserted is sent with that save, whole.
       if let change = try pending().changes(of: id), change.fields.count == properties.count { continue }
-      if try self.row(of: id) == nil { try addBaseline(try object(row, identities), of: id) }
+      if try self.row(of: id) == nil { try addBaseline(try object(row, of: id, identities), of: id) }
       if try self.row(of: id)?.object != row.reference { try setObject(row.reference, of: id) }
     }
   }

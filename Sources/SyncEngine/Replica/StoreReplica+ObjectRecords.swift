@@ -57,6 +57,8 @@ extension StoreReplica {
       if property.kind == .reference {
         guard let destination = try field.value.reference.flatMap({ try row(of: $0)?.object }) else { continue }
         values[name] = .object(store.space.objectID(of: destination))
+      } else if let asset = field.value.asset {
+        values[name] = .large(size: asset.size, digest: asset.digest.allBytes)
       } else if let slot = field.value.resolved.slot(property.kind), slot != .null {
         values[name] = .attribute(slot)
       }

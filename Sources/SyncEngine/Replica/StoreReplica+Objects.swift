@@ -9,7 +9,7 @@ extension StoreReplica {
 
   package func object(of id: RecordID) throws -> SyncedObject? {
     guard let reference = try reference(of: id) else { return try links(of: [id])[id] }
-    return try readRows([reference]).first.map(object)
+    return try readRows([reference]).first.map { try object($0, of: id) }
   }
 
   package func objects(of ids: [RecordID]) throws -> [RecordID: SyncedObject] {
@@ -21,7 +21,7 @@ extension StoreReplica {
     var identities = RecordIdentities(history)
     for row in rows { addReferences(of: row, to: &identities) }
     try identities.load()
-    for row in rows { if let id = records[row.reference] { objects[id] = try object(row, identities) } }
+    for row in rows { if let id = records[row.reference] { objects[id] = try object(row, of: id, identities) } }
     return objects
   }
 
@@ -33,18 +33,22 @@ extension StoreReplica {
   }
 
   /// Returns the synchronized values of a row.
-  func object(_ row: RowImage) throws -> SyncedObject {
+  ///
+  /// - Parameter id: The record of the row's object.
+  func object(_ row: RowImage, of id: RecordID) throws -> SyncedObject {
     var identities = RecordIdentities(history)
     addReferences(of: row, to: &identities)
     try identities.load()
-    return try object(row, identities)
+    return try object(row, of: id, identities)
   }
 
-  func object(_ row: RowImage, _ identities: RecordIdentities) throws -> SyncedObject {
+  func object(_ row: RowImage, of id: RecordID, _ identities: RecordIdentities) throws -> SyncedObject {
     let entity = schema.entities[row.entityNumber]
     var values: [PropertyID: FieldValue] = [:]
     for property in entity.properties {
-      if row.isNull(property.slot) {
+      if property.kind == .bytes {
+        values[property.id] = try binaryValue(property, of: row, id)
+      } else if row.isNull(property.slot) {
         values[property.id] = .null
       } else if property.kind == .reference {
         values[property.id] = .reference(try identities.record(of: row.reference(property.slot)))
@@ -79,6 +83,7 @@ extension StoreReplica {
         if let link = object.link(schema.syncModel) { objects.add(link) } else { objects.set(object, of: id, try reference(of: id)) }
       } else if let reference = try reference(of: id) {
         objects.delete(reference)
+        try removeAssetEntries(of: id)
       } else if let link = try link(of: id) {
         objects.remove(link)
       }

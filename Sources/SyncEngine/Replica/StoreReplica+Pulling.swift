@@ -82,21 +82,22 @@ extension StoreReplica {
 extension StoredRecord {
   fileprivate init(_ row: SideTableRow) throws {
     self.init(
-      name: RecordName(try Digest(bytes: row.bytes(0))), sequence: row.int64(1), version: try Digest(bytes: row.bytes(2)),
+      name: RecordName(try Digest(bigEndian: row.bytes(0))), sequence: row.int64(1), version: try Digest(bigEndian: row.bytes(2)),
       isDeleted: row.int64(3) != 0, body: row.bytes(4))
   }
 }
 
 extension Digest {
   /// The value of a column. The order of the bytes is that of the digests.
-  fileprivate var slot: Slot {
+  var slot: Slot {
     withUnsafeTemporaryAllocation(of: UInt64.self, capacity: 4) { words in
       for (index, word) in allWords.enumerated() { words[index] = word.bigEndian }
       return .bytes(Data(UnsafeRawBufferPointer(words)))
     }
   }
 
-  fileprivate init(bytes: [UInt8]) throws {
+  /// Reads a column.
+  init(bigEndian bytes: [UInt8]) throws {
     guard bytes.count == 32 else { throw WireError.invalid }
     self = bytes.withUnsafeBytes { bytes in
       func word(_ index: Int) -> UInt64 { UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8 * index, as: UInt64.self)) }

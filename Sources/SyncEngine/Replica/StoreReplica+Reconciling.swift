@@ -36,7 +36,7 @@ extension StoreReplica {
   }
 
   private func reconcile(_ row: RowImage, _ id: RecordID, _ stamp: Stamp) throws {
-    let object = try object(row)
+    let object = try object(row, of: id)
     guard let known = try knownRecord(of: id)?.mapValues(\.value.resolved) else {
       try addBaseline(object, of: id)
       return try setObject(row.reference, of: id)
@@ -105,8 +105,8 @@ extension StoreReplica {
     return PendingChange.deletion(of: id, entity: known.entity, from: known, references: references).record(stamp)
   }
 
-  /// Returns the state of a record.
-  private func knownRecord(of id: RecordID) throws -> Record? {
+  /// Returns the state of a record, with all pending saves.
+  func knownRecord(of id: RecordID) throws -> Record? {
     (try entry(of: id)?.state).applying(try pending().changes(of: id))
   }
 

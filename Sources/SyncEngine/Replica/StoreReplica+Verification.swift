@@ -160,7 +160,12 @@ extension StoreReplica {
     guard entity.id == expected.entity else { return false }
     for property in entity.properties {
       // Records of other versions of the model lack properties, or have values of other types.
-      guard let value = expected.values[property.id], value.reference != nil || value.slot(property.kind) != nil else { continue }
+      guard let value = expected.values[property.id] else { continue }
+      if property.kind == .bytes, value.asset != nil || value.slot(.bytes) != nil {
+        if try binaryValue(property, of: row, identities.knownRecord(of: row.reference)) != value { return false }
+        continue
+      }
+      guard value.reference != nil || value.slot(property.kind) != nil else { continue }
       if row.isNull(property.slot) {
         if value == .null { continue }
         // A destination without an object is nil. It is reported itself if it should have one.

@@ -29,6 +29,8 @@ package final class StoreReplica: SyncStore {
     var formerLinks: [RecordID: Link] = [:]
     /// Whether there are records that cannot be opened; nil before it was read.
     var hasQuarantined: Bool?
+    /// Whether anything is known of large values; nil before it was read.
+    var hasAssetEntries: Bool?
     /// The commit in the outbox, if the transaction has read or frozen it.
     var outbox: Digest?
     /// The number of objects that were inserted, changed or deleted.
@@ -215,6 +217,7 @@ package final class StoreReplica: SyncStore {
       let isWhole = try pending.read(reader, formerRecords(), through: newest) { number, made, insertions in
         if let known = stamps[number] { return known }
         try renewRecords(insertions, in: (number, made), pending)
+        if try hasAssetEntries() { try pending.forEachCurrentChange(forgetPlaceholders) }
         let stamp = Stamp(clock.stamp(at: min(made, now)), state.zone.device)
         let device = try additionDevice ?? self.additionDevice()
         additionDevice = device

@@ -48,6 +48,11 @@ package final class SyncTables: SideTableOwner {
       .init(
         "cipherdata_sync_former",
         "(id BLOB PRIMARY KEY NOT NULL, entity INTEGER NOT NULL, key INTEGER NOT NULL, number INTEGER NOT NULL) WITHOUT ROWID"),
+      // The large values of records: where their bytes are. `sealed` is the key and the chunks that the device has made.
+      .init(
+        "cipherdata_sync_asset",
+        "(id BLOB NOT NULL, property INTEGER NOT NULL, digest BLOB NOT NULL, size INTEGER NOT NULL, location INTEGER NOT NULL, "
+          + "used INTEGER NOT NULL, sealed BLOB, PRIMARY KEY (id, property)) WITHOUT ROWID"),
       // The commit, or the part of one, that is being sent.
       .init("cipherdata_sync_outbox", "(id INTEGER PRIMARY KEY NOT NULL, through INTEGER NOT NULL, next BLOB, bytes BLOB NOT NULL)"),
       // Records that cannot be opened.
@@ -144,6 +149,14 @@ enum SyncStatement {
   static let addFormerRecord = "INSERT OR REPLACE INTO cipherdata_sync_former VALUES (?, ?, ?, ?)"
   static let renewFormerRecord = "UPDATE cipherdata_sync_former SET id = ? WHERE id = ?"
   static let removeFormerRecords = "DELETE FROM cipherdata_sync_former WHERE number <= ?"
+
+  static let anyAsset = "SELECT 1 FROM cipherdata_sync_asset LIMIT 1"
+  static let asset =
+    "SELECT id, property, digest, size, location, used, sealed FROM cipherdata_sync_asset WHERE id = ? AND property = ?"
+  static let assets = "SELECT id, property, digest, size, location, used, NULL FROM cipherdata_sync_asset ORDER BY used DESC, id, property"
+  static let setAsset = "INSERT OR REPLACE INTO cipherdata_sync_asset VALUES (?, ?, ?, ?, ?, ?, ?)"
+  static let removeAsset = "DELETE FROM cipherdata_sync_asset WHERE id = ? AND property = ?"
+  static let removeAssets = "DELETE FROM cipherdata_sync_asset WHERE id = ?"
 
   static let outbox = "SELECT through, next, bytes FROM cipherdata_sync_outbox"
   static let setOutbox = "INSERT INTO cipherdata_sync_outbox VALUES (1, ?, ?, ?)"

@@ -39,6 +39,9 @@ package struct SyncStatus: Hashable, Sendable {
   package var unsentCount: Int
   /// The number of records that cannot be opened, because their key is missing or they are damaged. They are kept until they can be.
   package var unreadableCount: Int
+  /// The number of large values that only the hub has, and their size in bytes.
+  package var missingAssets: Int
+  package var missingBytes: Int64
   package var report: SyncReport
 }
 
@@ -51,10 +54,11 @@ extension StoreReplica {
 
   /// Returns the state of synchronization. Neither waits for other processes that write to the store, nor needs a writable store.
   package func status() throws -> SyncStatus {
-    let (state, account, counts, frozenBytes, report) = try snapshot {
+    let (state, account, counts, frozenBytes, missing, report) = try snapshot {
       (
         try knownState(), try accountState(), (unreadable: try quarantinedCount(), unsent: try unsentCount()),
-        try outbox().map { CommitCoding.encode($0.commit).count } ?? 0, try self.report()
+        try outbox().map { CommitCoding.encode($0.commit).count } ?? 0, try assetEntries(at: [.hub, .lost]).map(\.asset.size),
+        try self.report()
       )
     }
     let pending = try reader.count(after: state.consumedThrough)
@@ -63,7 +67,8 @@ extension StoreReplica {
       account: RecordID(high: id.high, low: id.low).uuid, zone: RecordID(high: state.zoneID.high, low: state.zoneID.low).uuid,
       device: account.deviceName, hubPath: account.hubPath, cursor: state.zone.accepted?.sequence ?? state.zone.base.sequence,
       pendingSaves: pending.saves, pendingChanges: pending.changes, frozenBytes: frozenBytes, baselineCount: state.baseline?.count,
-      unsentCount: counts.unsent, unreadableCount: counts.unreadable, report: report)
+      unsentCount: counts.unsent, unreadableCount: counts.unreadable, missingAssets: missing.count,
+      missingBytes: missing.reduce(0) { $0.addingReportingOverflow($1).partialValue }, report: report)
   }
 }
 

@@ -24,18 +24,23 @@ package actor SyncRunner {
     package var added = 0
     /// What a comparison with all records of the hub has changed; nil without one.
     package var reconciled: ReconciliationResult?
+    /// The number of large values that were downloaded.
+    package var downloaded = 0
+    /// The number of bytes of sealed chunks of large values that were sent and received.
+    package var sentBytes = 0
+    package var receivedBytes = 0
     /// The name under which the store continues as a new device, because its file was copied or replaced by an older one; nil otherwise.
     package var newDeviceName: String?
 
     package init() {}
 
     /// Whether nothing was sent, and neither the objects nor the device have changed.
-    package var isEmpty: Bool { changed == 0 && pushed == 0 && added == 0 && newDeviceName == nil }
+    package var isEmpty: Bool { changed == 0 && pushed == 0 && added == 0 && downloaded == 0 && sentBytes == 0 && newDeviceName == nil }
   }
 
-  private let replica: StoreReplica
+  let replica: StoreReplica
   let hub: any HubConnection
-  private let zone: ZoneID
+  let zone: ZoneID
   let sealing: ZoneSealing
   private let limits: SyncClient.Limits
   private var client: SyncClient
@@ -44,9 +49,13 @@ package actor SyncRunner {
   private let wall: @Sendable () -> Int64
   /// Whether the hub was asked for the device's certificate.
   private var isRegistered = false
+  /// The number of answers of the hub in the round that it does not have chunks of large values.
+  var missingChunkAnswers = 0
   private var isRunning = false
   private var waiting: [CheckedContinuation<Void, Never>] = []
   private var events = RoundEvents()
+  /// Which large values are downloaded.
+  nonisolated let assetPolicy = Mutex(AssetPolicy.eager)
   private nonisolated let receiver = Mutex<(@Sendable (SyncEvent) -> Void)?>(nil)
 
   /// Prepares to synchronize a replica of an account's zone.
@@ -83,6 +92,7 @@ package actor SyncRunner {
     defer { endRound() }
     try Task.checkCancellation()
     var round = Round()
+    missingChunkAnswers = 0
     do { return try await attempt(pulls, &round, progress) } catch let error as HubError
       where isRegistered && (error.code == .unknownZone || error.code == .unknownAccount)
     {
@@ -107,6 +117,9 @@ package actor SyncRunner {
       if isCopy || isNewDevice { try noteNewDevice(in: &round) }
       try await process(actions, through: last, &round, progress)
       try await process(handle(pulls ? .remoteChange : .save), through: last, &round, progress)
+      try await transferAssets(&round, progress) { round in
+        try await self.process(self.handle(.save), through: last, &round, progress)
+      }
       endEvents(round)
       return round
     } catch {
@@ -136,7 +149,7 @@ package actor SyncRunner {
 
   // Rounds do not overlap.
 
-  private func beginRound() async {
+  func beginRound() async {
     guard isRunning else {
       isRunning = true
       return
@@ -144,7 +157,7 @@ package actor SyncRunner {
     await withCheckedContinuation { waiting.append($0) }
   }
 
-  private func endRound() {
+  func endRound() {
     if waiting.isEmpty { isRunning = false } else { waiting.removeFirst().resume() }
   }
 
@@ -177,7 +190,7 @@ package actor SyncRunner {
     events.end(.setup, round)
   }
 
-  private func handle(_ event: SyncClient.Event) throws -> [SyncClient.Action] {
+  func handle(_ event: SyncClient.Event) throws -> [SyncClient.Action] {
     let environment = SyncClient.Environment(wall: wall(), newDevice: .random())
     return try client.handle(event, in: replica, environment)
   }
@@ -208,7 +221,12 @@ package actor SyncRunner {
       while let (action, answer) = try await group.next() {
         try Task.checkCancellation()
         do {
-          var actions = try await process(answer.get(), of: action, &round, &own)
+          let event = try answer.get()
+          if try await uploadMissingChunks(event, of: action, &round) {
+            start([action])
+            continue
+          }
+          var actions = try await process(event, of: action, &round, &own)
           if try actions.contains(where: \.isPush) && replica.isSettled(through: last) {
             actions.removeAll(where: \.isPush)
             isPostponed = true
@@ -351,9 +369,9 @@ extension SyncRunner {
     try store(ended)
   }
 
-  private func begin(_ kind: SyncEvent.Kind, start: Date? = nil) { if let event = events.begin(kind, start: start) { send(event) } }
+  func begin(_ kind: SyncEvent.Kind, start: Date? = nil) { if let event = events.begin(kind, start: start) { send(event) } }
 
-  private func report(_ round: Round, _ progress: (@Sendable (Round) -> Void)?) {
+  func report(_ round: Round, _ progress: (@Sendable (Round) -> Void)?) {
     for event in events.update(round) { send(event) }
     progress?(round)
   }

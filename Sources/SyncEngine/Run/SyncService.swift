@@ -1,9 +1,11 @@
 import Foundation
 import ObjectContext
+package import ObjectModel
 package import ObjectStore
 import SyncCore
 package import SyncCrypto
 package import SyncHub
+import Synchronization
 
 /// Synchronization of one open store, by one process at a time.
 package final class SyncService: Sendable {
@@ -98,6 +100,18 @@ package final class SyncService: Sendable {
   ) async throws -> SyncRunner.Round {
     if lease.isReleased { throw SyncError(.busy, path: store.url?.path) }
     return try await runner.synchronizeAndReport(pulls: pulls, progress)
+  }
+
+  /// Sets which large values of other devices are downloaded, from the next round on.
+  package func setAssetPolicy(_ policy: AssetPolicy) { runner.assetPolicy.withLock { $0 = policy } }
+
+  /// Downloads a large value, unless it is on the device.
+  ///
+  /// - Parameter slot: The slot of a binary attribute.
+  /// - Throws: ``SyncError`` with `assetMissing` if the hub cannot be used or does not have the value.
+  package func loadAsset(_ slot: Int, of object: ObjectReference) async throws {
+    if lease.isReleased { throw SyncError(.busy, path: store.url?.path) }
+    try await runner.loadAsset(slot, of: object)
   }
 
   /// Makes the account and the device known to the hub, so that other devices can join. Otherwise, the first round does this.

@@ -14,8 +14,14 @@ extension FieldValue {
     }
   }
 
-  /// The value that an object has for it: of a counter the sum.
-  package var resolved: FieldValue { if case .counter(let counter) = self { counter.sum } else { self } }
+  /// The value that an object has for it: of a counter the sum, of a large value the content.
+  package var resolved: FieldValue {
+    switch self {
+    case .counter(let counter): counter.sum
+    case .asset(let asset): .asset(asset.content)
+    default: self
+    }
+  }
 
   /// Returns the value as that of an attribute in a slot of a kind. Nil if it has another kind, or is a reference.
   package func slot(_ kind: SlotKind) -> Slot? {

@@ -4,6 +4,8 @@ package import ObjectModel
 package enum SyncMerge: Sendable, Hashable {
   /// An attribute is merged by its rule.
   case value(SyncMergeRule)
+  /// The same for an attribute that can have large values, which are sent apart from the records.
+  case largeValue(SyncMergeRule)
   /// A to-one relationship has the destination of the latest change.
   case toOne(isRequired: Bool)
   /// The same for a one-to-one relationship. Of several objects that refer to a destination, one keeps it.
@@ -24,7 +26,7 @@ package enum SyncMerge: Sendable, Hashable {
   /// The name of the case or rule in JSON.
   package var name: String {
     switch self {
-    case .value(let rule): rule.rawValue
+    case .value(let rule), .largeValue(let rule): rule.rawValue
     case .toOne, .oneToOne: SyncMergeRule.latest.rawValue
     case .members: "members"
     case .inverse: "inverse"
@@ -44,6 +46,7 @@ package enum SyncMerge: Sendable, Hashable {
     case .value(.min): "the least value"
     case .value(.union): "the bits of all values"
     case .value(.counter): "the sum of the changes"
+    case .largeValue(let rule): "large value: " + SyncMerge.value(rule).explanation
     case .toOne(let isRequired): "the later change" + Self.requirement(isRequired)
     case .oneToOne(let isRequired): "the later change; one object refers to a destination" + Self.requirement(isRequired)
     case .members: "members are added and removed one by one; an addition wins"

@@ -3,7 +3,7 @@ import ObjectModel
 /// A part of a model that is not synchronized yet, so that a store with it is refused.
 package struct SyncObstacle: Sendable, Hashable, CustomStringConvertible {
   package enum Reason: String, Sendable, Hashable, CaseIterable {
-    case ordered, unique, symmetric, external, colliding
+    case ordered, unique, symmetric, colliding
 
     /// What the part of the model is.
     package var explanation: String {
@@ -11,7 +11,6 @@ package struct SyncObstacle: Sendable, Hashable, CustomStringConvertible {
       case .ordered: "an ordered relationship"
       case .unique: "a uniqueness constraint"
       case .symmetric: "a one-to-one relationship that is its own inverse"
-      case .external: "an attribute whose large values can be stored in files"
       case .colliding: "a name whose digest equals that of another property"
       }
     }
@@ -43,9 +42,6 @@ extension SyncSchema {
     for relationship in entity.relationships where relationship.sourceEntity == entity.number && !relationship.isTransient {
       if relationship.isOrdered { found.append(obstacle(relationship.name, .ordered)) }
       if !relationship.isToMany, relationship.inverseID == relationship.id { found.append(obstacle(relationship.name, .symmetric)) }
-    }
-    for slot in entity.slots where slot.declaringEntity == entity.number {
-      if slot.attribute?.allowsExternalBinaryDataStorage ?? false { found.append(obstacle(slot.name, .external)) }
     }
     let inherited = entity.parent.map { model.entities[$0].uniquenessConstraints } ?? []
     for constraint in entity.uniquenessConstraints where !inherited.contains(constraint) {

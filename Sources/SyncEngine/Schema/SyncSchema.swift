@@ -48,6 +48,8 @@ package struct SyncSchema: Sendable {
   package let links: [LinkRelationship]
   /// What the protocol knows of the model.
   package let syncModel: SyncModel
+  /// Whether there are binary attributes, whose values can be large.
+  package let hasBinaryAttributes: Bool
   private let numbers: [EntityID: Int]
   private let linkPositions: [EntityID: Int]
 
@@ -67,6 +69,7 @@ package struct SyncSchema: Sendable {
         positions: Dictionary(uniqueKeysWithValues: properties.enumerated().map { ($1.slot, $0) }),
         positionsByID: Dictionary(properties.enumerated().map { ($1.id, $0) }, uniquingKeysWith: { first, _ in first }))
     }
+    hasBinaryAttributes = entities.contains { $0.properties.contains { $0.kind == .bytes } }
     numbers = Dictionary(zip(entities.map(\.id), entities.indices), uniquingKeysWith: { first, _ in first })
     links = LinkRelationship.all(of: model, identifiers)
     linkPositions = Dictionary(zip(links.map(\.entity), links.indices), uniquingKeysWith: { first, _ in first })

@@ -67,7 +67,9 @@ package struct SyncSchemaReport: Sendable {
 
   private static func attribute(_ slot: CompiledSlot, of entity: CompiledEntity, _ schema: SyncSchema) -> Property {
     let synced = schema.entities[entity.number].property(inSlot: slot.index)
-    let merge: SyncMerge = synced.map { .value($0.mergeRule) } ?? (slot.isDerived ? .derived : .transient)
+    let isLarge = slot.attribute?.allowsExternalBinaryDataStorage ?? false
+    let merge: SyncMerge =
+      synced.map { isLarge ? .largeValue($0.mergeRule) : .value($0.mergeRule) } ?? (slot.isDerived ? .derived : .transient)
     return Property(name: slot.name, type: slot.attributeType?.rawValue ?? "", merge: merge)
   }
 

@@ -29,27 +29,15 @@ extension Digest: Codable {
   }
 }
 
-/// The name of a record on a hub: a keyed hash of its identity.
-package struct RecordName: Hashable, Comparable, Codable, Sendable {
-  package let digest: Digest
-  package init(_ digest: Digest) { self.digest = digest }
-
-  /// The next possible name; nil for the last one.
-  package var next: RecordName? {
-    var words = digest.allWords
-    for index in words.indices.reversed() {
-      words[index] &+= 1
-      if words[index] != 0 { return RecordName(Digest(words[0], words[1], words[2], words[3])) }
-    }
-    return nil
+extension Digest {
+  /// Creates a digest from its 32 bytes, or returns nil for another number of bytes.
+  package init?(bytes: some Collection<UInt8>) {
+    guard bytes.count == 32 else { return nil }
+    var words: [UInt64] = [0, 0, 0, 0]
+    for (index, byte) in bytes.enumerated() { words[index / 8] |= UInt64(byte) << UInt64(8 * (index % 8)) }
+    self.init(words[0], words[1], words[2], words[3])
   }
-  package static func < (one: RecordName, other: RecordName) -> Bool { one.digest < other.digest }
-}
 
-/// Computes digests. The protocol depends only on their being different for different texts.
-package protocol CommitHashing: Sendable {
-  /// Returns the head of a chain to which a commit was added.
-  func head(after head: Digest, adding commit: Digest) throws -> Digest
-  /// Returns the digest of bytes, which identifies a chunk of a large value.
-  func digest(of bytes: [UInt8]) throws -> Digest
+  /// The 32 bytes.
+  package var allBytes: [UInt8] { allWords.flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> UInt64(8 * $0)) } } }
 }
