@@ -63,7 +63,7 @@ extension StoreReplica {
         guard difference.kind == .unknown, let reference = difference.objectID?.reference, let row = try readRows([reference]).first else {
           continue
         }
-        if try entry(of: id) == nil { try addBaseline(try object(row), of: id) }
+        if try entry(of: id) == nil { try addBaseline(try object(row, of: id), of: id) }
         if try self.row(of: id)?.object != reference { try setObject(reference, of: id) }
       }
       try VisibleState(schema.syncModel, in: self, batch: Self.repairBatch).update(ids)
