@@ -40,6 +40,7 @@ package final class Scenario {
       self.scenario = scenario
       store = SimulatedStore(device: DeviceID(id), range: id, hasOrderedIDs: true)
       (store.model, store.newestModel) = (Scenario.model, Scenario.model)
+      store.hasAssets = true
       client = SyncClient(Scenario.model, keys, SimulatedHashing())
     }
 
@@ -77,6 +78,22 @@ package final class Scenario {
     package func restore(_ copy: Any) {
       if let state = copy as? SimulatedStore.State { store.state = state }
       restart()
+    }
+
+    /// Uploads a large value, in one chunk.
+    ///
+    /// - Parameter number: The number of the value.
+    /// - Returns: The reference to the chunk.
+    @discardableResult
+    package func upload(_ number: UInt64) throws -> AssetReference {
+      let content = Scenario.asset(number)
+      let bytes = [UInt8](repeating: UInt8(number), count: Int(content.size))
+      let id = ChunkID(SimulatedHashing().digest(of: bytes))
+      let key = [UInt8](repeating: UInt8(number), count: AssetReference.keySize)
+      let sealed = AssetReference(digest: content.digest, size: content.size, sealed: .init(key: key, chunkSize: 100, chunks: [id]))
+      _ = try scenario.hub.putChunk(id, bytes, to: scenario.storage, at: scenario.time)
+      store.uploaded[content] = sealed
+      return sealed
     }
 
     /// Kills the process at a call to its store.
@@ -232,6 +249,14 @@ package final class Scenario {
     lastDevice += 1
     return DeviceID(lastDevice)
   }
+
+  /// Returns the content of a large value.
+  package static func asset(_ number: UInt64) -> AssetReference {
+    AssetReference(digest: Digest(number, 0, 0, 0), size: 50 + Int64(number))
+  }
+
+  /// Removes a chunk from the hub, as if it had been restored from an older state.
+  package func loseChunks(of asset: AssetReference) { for id in asset.sealed?.chunks ?? [] { storage.state.chunks[id] = nil } }
 
   /// Returns the hub's answer to a request, as the event that it causes.
   package func answer(_ action: SyncClient.Action) throws -> SyncClient.Event {

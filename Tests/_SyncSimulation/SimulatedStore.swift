@@ -58,6 +58,11 @@ final class SimulatedStore: SyncStore {
   /// The version that has all many-to-many relationships.
   var newestModel = SyncModel(entities: [:])
 
+  /// Whether the application saves large values.
+  var hasAssets = false
+  /// The large values that were uploaded, by their contents.
+  var uploaded: [AssetReference: AssetReference] = [:]
+
   /// Whether the IDs of new objects are in the order in which the objects were inserted.
   let hasOrderedIDs: Bool
 
@@ -206,6 +211,22 @@ final class SimulatedStore: SyncStore {
   func addToJournal(_ entry: JournalEntry) throws {
     try call()
     if !state.journal.contains(entry) { setAside { $0.journal.append(entry) } }
+  }
+
+  func sendable(_ state: Record, of id: RecordID) throws -> Record? {
+    try call()
+    let present = (self.state.entries[id]?.state).applying(pending(of: id, after: self.state.zone.settledThrough))
+    var isReady = true
+    let sendable = state.mapValues { field in
+      guard let asset = field.value.asset, asset.sealed == nil else { return field.value }
+      if let sealed = uploaded[asset] { return .asset(sealed) }
+      guard let value = present?[field.property]?.value else { return .null }
+      guard let newer = value.asset, newer.sealed == nil else { return value }
+      if let sealed = uploaded[newer] { return .asset(sealed) }
+      isReady = false
+      return field.value
+    }
+    return isReady ? sendable : nil
   }
 
   func outbox() throws -> FrozenCommit? {

@@ -132,16 +132,19 @@ extension SyncClient {
     }
     guard try store.hasAssets else { return saves }
     // Saves are sent in their order: a large value that is not uploaded yet delays those after it.
-    return Array(try saves.prefix { try isSendable($0, in: store) })
+    var pending: [RecordID: Record] = [:]
+    return Array(try saves.prefix { try isSendable($0, &pending, in: store) })
   }
 
   /// Returns whether the large values of all records that a save changes are uploaded.
-  private func isSendable(_ save: PendingSave, in store: some SyncStore) throws -> Bool {
-    let zone = try store.zone()
+  ///
+  /// - Parameter pending: What the saves before have changed, to which the changes of this one are added.
+  private func isSendable(_ save: PendingSave, _ pending: inout [RecordID: Record], in store: some SyncStore) throws -> Bool {
     var (changes, position) = (save.changes, 0)
     while !changes.isEmpty {
       for change in changes where change.values != nil && !change.isLink {
-        let state = (try store.entry(of: change.id)?.state).applying(try store.pendingChanges(of: change.id, after: zone.settledThrough))
+        pending[change.id] = pending[change.id].applying(change.record(save.stamp))
+        let state = (try store.entry(of: change.id)?.state).applying(pending[change.id])
         if let state, try store.sendable(state, of: change.id) == nil { return false }
       }
       position += changes.count
