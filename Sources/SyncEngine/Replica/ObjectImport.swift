@@ -49,7 +49,7 @@ struct ObjectImport {
           try rows.setBinary(value, property, of: own, record: object.id)
           continue
         }
-        var slot = value.slot(property.kind)
+        var slot = replica.schema.slot(for: value, property, ofEntity: own.entity)
         if let id = value.reference {
           slot = .null
           if property.kind == .reference, let destination = try ownReferences[id] ?? reference(id),
@@ -219,7 +219,7 @@ private struct EditedRows {
       if !(row?.isPlaceholder(property.slot) ?? false) { edits[object, default: [:]][property.slot] = replica.placeholder(slot) }
       try replica.setAssetEntry(
         AssetEntry(id: id, property: property.id, asset: asset.content, location: .hub, used: replica.wall()))
-    } else if let slot = value.slot(.bytes) {
+    } else if let slot = replica.schema.slot(for: value, property, ofEntity: object.entity) {
       edits[object, default: [:]][property.slot] = slot
       try replica.removeAssetEntry(of: id, property.id)
     }

@@ -47,6 +47,12 @@ extension StoreReplica {
     var changes: [PropertyID: FieldValue] = [:]
     for (property, value) in object.values where known[property]?.value != value {
       // A relationship is nil as long as its destination has no object.
+      // The record has a value of another type.
+      if let other = known[property]?.value, let property = schema.entities[row.entityNumber].property(property),
+        schema.isShown(other, as: value, property, ofEntity: row.entityNumber)
+      {
+        continue
+      }
       if value == .null, let destination = known[property]?.value.reference, try self.object(of: destination) == nil { continue }
       changes[property] = value
     }
