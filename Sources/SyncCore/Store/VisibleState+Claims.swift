@@ -67,6 +67,7 @@ extension VisibleState {
       else { continue }
       entry.held = entry.held.joined(with: Record(entity: state.entity, [claim.property: .superseded], stamp))
       try store.setEntry(entry, of: id)
+      if model.isDenying(claim.property, of: state.entity) { freed.append(claim.destination) }
     }
     return affected
   }

@@ -30,6 +30,8 @@ package final class VisibleState {
   private var waiting: [RecordID] = []
   private var written: [(id: RecordID, object: SyncedObject?)] = []
   private var removed: [RecordID] = []
+  /// Destinations of references that the update has superseded and that can deny a deletion.
+  var freed: [RecordID] = []
 
   /// - Parameter batch: The number of objects to write at once. Objects that refer to each other in a cycle are not separated.
   package init(_ model: SyncModel, in store: any SyncStore, batch: Int) throws {
@@ -59,6 +61,10 @@ package final class VisibleState {
     }
     try write()
     evaluated = RecordSet()
+    // What was superseded meanwhile does not deny the deletion of its destination anymore.
+    let next = freed
+    freed = []
+    if !next.isEmpty { try update(next) }
   }
 
   private func evaluate(_ ids: [RecordID]) throws {
