@@ -4,7 +4,7 @@ import XCTest
 final class UmbrellaModuleTests: XCTestCase {
   /// The maximum number of public declarations in the application's interface, without cases and conformances. A change that increases it
   /// states how applications use the addition. Declarations for other modules of the library are `package`.
-  private static let limit = 2040
+  private static let limit = 2050
 
   func testApplicationImportExportsTheModulesItNeeds() throws {
     let count = try UmbrellaModule(UmbrellaModule.application).declarations().count

@@ -13,7 +13,7 @@ final class EmbeddedHubTests: XCTestCase {
     let file = try TestHub()
     let hub = try await file.create()
     let identity = try await hub.identity()
-    XCTAssertEqual(identity.format, 1)
+    XCTAssertEqual(identity.format, 2)
     let mode = try FileManager.default.attributesOfItem(atPath: file.path + ".key")[.posixPermissions] as? Int
     XCTAssertEqual(mode, 0o600)
     // The key file contains a printed key, which other tools accept too.
@@ -155,7 +155,7 @@ final class EmbeddedHubTests: XCTestCase {
       ("UPDATE device SET sequence = 5 WHERE device = 1", [.wrongLastCommit(zone, DeviceID(1))]),
       ("DELETE FROM device WHERE device = 2", [.wrongLastCommit(zone, DeviceID(2))]),
       ("UPDATE record SET sequence = 8 WHERE sequence = 7", [.recordsWithoutCommit(zone, count: 1)]),
-      ("DELETE FROM record WHERE sequence = 7", [.wrongFigures(zone)]),
+      ("DELETE FROM record WHERE sequence = 7", [.wrongFigures(zone), .wrongSum(zone)]),
       ("UPDATE record SET body = zeroblob(5) WHERE sequence = 7", [.wrongFigures(zone)]),
     ]
     let keyring = try await StoreKeyring.unlock(storePath: file.path, key: try HubKeyFile.read(for: file.path))
