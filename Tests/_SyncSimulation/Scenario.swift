@@ -240,7 +240,14 @@ package final class Scenario {
     return device
   }
 
-  package init(deviceCount: Int = 2, hubLimits: Hub.Limits = Hub.Limits()) {
+  /// Limits by which deleted records are removed after 30 days.
+  package static var hubLimits: Hub.Limits {
+    var limits = Hub.Limits()
+    limits.tombstoneLifetime = 30 * 24 * 3_600_000
+    return limits
+  }
+
+  package init(deviceCount: Int = 2, hubLimits: Hub.Limits = Scenario.hubLimits) {
     hub = Hub(SimulatedHashing(), limits: hubLimits)
     for _ in 0..<deviceCount { devices.append(Device(self, newDevice().value)) }
   }
