@@ -46,19 +46,6 @@ package enum RecordCoding {
     return writer.bytes
   }
 
-  /// Reads whether a record is a tombstone, and nothing else of it.
-  package static func isDeleted(from reader: inout WireReader) throws -> Bool {
-    let version = try reader.readUnsigned()
-    guard version == Self.version else { throw WireError.unsupportedVersion(version) }
-    _ = try reader.readRecordID()
-    _ = try reader.readFixed()
-    switch try reader.readUnsigned() {
-    case 0: return false
-    case 1: return true
-    default: throw WireError.invalid
-    }
-  }
-
   package static func decode(_ bytes: [UInt8]) throws -> (id: RecordID, record: Record) {
     var reader = WireReader(bytes)
     let version = try reader.readUnsigned()

@@ -43,14 +43,13 @@ enum RecordEntryCoding {
     return flags
   }
 
-  /// Reads the version of the base, without the values.
+  /// Reads the version of the base.
   static func baseVersion(_ bytes: [UInt8], of id: RecordID) throws -> BaseVersion {
     var reader = WireReader(bytes)
     guard try readFlags(from: &reader).contains(.base) else { return BaseVersion(id, nil, isDeleted: false) }
     _ = try reader.readSigned()
     let version = try reader.readDigest()
-    _ = try reader.readCount()
-    return BaseVersion(id, version, isDeleted: try RecordCoding.isDeleted(from: &reader))
+    return BaseVersion(id, version, isDeleted: try RecordCoding.decode(try reader.readBytes()).record.isDeleted)
   }
 
   static func decode(_ bytes: [UInt8]) throws -> RecordEntry {
