@@ -14,6 +14,9 @@ final class HubMigrationTests: XCTestCase {
   private static let former = """
     DROP INDEX record_deleted;
     DROP TABLE acknowledgment;
+    DROP TABLE chunk;
+    DROP TABLE chunk_bytes;
+    DROP TABLE chunk_reference;
     CREATE TABLE former_zone (
       number INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, account BLOB NOT NULL, sequence INTEGER NOT NULL, head BLOB NOT NULL,
       records INTEGER NOT NULL, deleted INTEGER NOT NULL, bytes INTEGER NOT NULL);
