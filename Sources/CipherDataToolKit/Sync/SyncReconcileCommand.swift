@@ -12,8 +12,7 @@ extension SyncCommand {
       discussion: """
         The store's records are compared with those of the hub, and only those that differ are transferred. They get the state of the hub. \
         Unsent changes remain and are sent. Objects that were changed by other means than this library get the values of their records. \
-        Synchronization does this by itself when it finds a difference after an import, and when a device was away for so long that the hub \
-        has removed deletions. `sync verify` compares without repairing.
+        Synchronization does this by itself when it finds a difference after an import. `sync verify` compares without repairing.
         """)
 
     @OptionGroup var store: StoreOptions

@@ -68,7 +68,7 @@ struct Reconciliation {
     step = .fetching
   }
 
-  /// Returns the next request, or nil if one is not answered yet or there is none.
+  /// Returns the next request, or nil if one is not answered yet, or all records are fetched.
   ///
   /// - Parameter others: Returns the names of records to fetch although the device does not have them.
   mutating func nextRequest(in store: some SyncStore, others: () throws -> [RecordName]) throws -> VerificationRequest? {

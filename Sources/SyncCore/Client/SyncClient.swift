@@ -247,15 +247,10 @@ package struct SyncClient {
         try correctClock(hubTime, in: store, environment)
         try freezeNextPart(in: store)
       }
-    case .incomplete(let hubTime):
+    case .incomplete(let hubTime), .missingChunks(_, let hubTime):
       try store.transaction {
         try correctClock(hubTime, in: store, environment)
-        try store.setOutbox(nil)  // Freeze the commit again, from its first part.
-      }
-    case .missingChunks(_, let hubTime):
-      try store.transaction {
-        try correctClock(hubTime, in: store, environment)
-        try store.setOutbox(nil)  // Freeze again what can be sent.
+        try store.setOutbox(nil)  // Freeze the commit again, from its first part, or what can be sent of it.
       }
     case .conflict(let hubTime):
       try store.transaction {

@@ -32,7 +32,7 @@ extension Hub {
     _ = try storage.removeDeletedRecords(through: min(latest, acknowledged), maximumCount: limits.tombstonesInCleanup)
   }
 
-  /// Returns the number of the last commit that was added before a time; nil if there is none after the floor.
+  /// Returns the number of the last commit that was added before a time; nil if all of them are up to the floor.
   private func lastCommit(before time: Int64, in storage: some HubStorage) throws -> Int64? {
     let first = try storage.floor()
     // The commits are in the order of their times, unless the hub's clock was set back.

@@ -18,7 +18,9 @@ extension ManagedObjectContext {
     do {
       let object = try restoration.restore(number)
       try save()
-      for (number, object) in restoration.restored { try replica.setRestored(number, in: object.objectID.reference) }
+      try replica.transaction {
+        for (number, object) in restoration.restored { try replica.setRestored(number, in: object.objectID.reference) }
+      }
       return object
     } catch {
       rollback()

@@ -19,9 +19,6 @@ extension StoreReplica {
     try storedValue(Self.lastEntry).map { try JSONDecoder().decode(Int64.self, from: $0) } ?? 0
   }
 
-  /// The number of entries of the journal that were not restored.
-  package func journalCount() throws -> Int { try count(SyncStatement.journalCount) }
-
   /// Returns the values that have lost, the oldest first, without those of entities that the model lacks. Waits for no other process.
   ///
   /// - Parameters:

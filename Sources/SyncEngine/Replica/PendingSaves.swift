@@ -154,23 +154,20 @@ final class PendingSaves {
       let references = try replica.denyingReferences(to: change.id, replica.schema.syncModel, after: settled) { id in
         try currentChange(of: id) != nil
       }
-      return .deletion(of: change.id, entity: change.entity, from: try known(change.id), references: references)
+      return .deletion(of: change.id, entity: change.entity, from: try replica.knownRecord(of: change.id), references: references)
     }
   }
 
   /// Returns the insertion of an object under the record of one whose deletion edits can win over; nil for other changes.
   private func reinsertion(_ change: PendingChange, _ stamps: SaveStamps) throws -> PendingChange? {
     guard var values = change.values, !change.isReinsertion, replica.schema.syncModel.updateWins(change.entity),
-      let known = try known(change.id), known.isDeleted, known.deletionMark != nil
+      let known = try replica.knownRecord(of: change.id), known.isDeleted, known.deletionMark != nil
     else { return nil }
     for field in change.ownFields { values[field.property] = Counter(field.value).sum }
     return .reinsertion(
       of: change.id, entity: change.entity, values, in: known, rules: replica.schema.syncModel.merging(of: change.entity),
       first: Stamp(stamps.first, stamps.addition.device))
   }
-
-  /// Returns the state of a record before the save that is being read.
-  private func known(_ id: RecordID) throws -> Record? { (try replica.entry(of: id)?.state).applying(try changes(of: id)) }
 
   private func forEachChange(in positions: Range<Int>, _ body: (_ position: Int, _ change: PendingChange) throws -> Void) throws {
     for first in stride(from: positions.lowerBound, to: positions.upperBound, by: Self.batch) {

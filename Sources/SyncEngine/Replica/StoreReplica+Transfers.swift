@@ -180,7 +180,7 @@ extension StoreReplica {
     return .missing(size: entry.asset.size)
   }
 
-  /// Returns the download of a large value that the application needs now; nil if it is on the device, or there is none.
+  /// Returns the download of a large value that the application needs now; nil if it is on the device, or the attribute has no value.
   func requestAsset(_ slot: Int, of object: ObjectReference) throws -> (entry: AssetEntry, download: AssetDownload)? {
     guard let id = try history.stableIDs(of: [object]).first.flatMap({ $0 }).map(RecordID.init),
       let property = schema.entities[object.entity].property(inSlot: slot), var entry = try assetEntry(of: id, property.id)

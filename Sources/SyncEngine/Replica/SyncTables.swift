@@ -179,12 +179,12 @@ enum SyncStatement {
     "INSERT OR IGNORE INTO cipherdata_sync_journal (number, record, time, digest, entry) "
     + "SELECT max(?1, coalesce(max(number), 0)) + 1, ?2, ?3, ?4, ?5 FROM cipherdata_sync_journal"
   static let journal =
-    "SELECT number, time, restored, entry FROM cipherdata_sync_journal WHERE coalesce(number = ?1, 1) AND (?2 OR restored IS NULL) "
+    "SELECT number, time, restored, entry FROM cipherdata_sync_journal WHERE number BETWEEN coalesce(?1, 0) AND "
+    + "coalesce(?1, 9223372036854775807) AND (?2 OR restored IS NULL) "
     + "ORDER BY number"
   static let journalOfRecord =
     "SELECT number, entry FROM cipherdata_sync_journal WHERE record = ? AND restored IS NULL ORDER BY number"
   static let lastJournalEntry = "SELECT coalesce(max(number), 0) FROM cipherdata_sync_journal"
-  static let journalCount = "SELECT count(*) FROM cipherdata_sync_journal WHERE restored IS NULL"
   static let setRestored = "UPDATE OR FAIL cipherdata_sync_journal SET restored = ?2 WHERE number = ?1"
   static let restored =
     "SELECT restored FROM cipherdata_sync_journal WHERE record = ? AND restored IS NOT NULL ORDER BY number DESC LIMIT 1"
