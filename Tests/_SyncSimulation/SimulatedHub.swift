@@ -27,8 +27,11 @@ final class SimulatedHub: HubStorage {
   var state: State
   /// Whether deleted records may be removed. In reality, they are kept so long that devices notice a restoration before.
   var canTruncate = true
-  /// The deleted records that were removed, also from states that were replaced by restored ones.
-  private(set) var removedNames: Set<RecordName> = []
+  /// The deleted records that were removed, with the devices that had pulled the deletion; also from states that were replaced by restored
+  /// ones.
+  private(set) var removed: [RecordName: Set<DeviceID>] = [:]
+  /// Those that a device has sent again.
+  private(set) var returned: Set<RecordName> = []
 
   init(incarnation: UInt64) { state = State(incarnation: Incarnation(incarnation)) }
 
@@ -103,15 +106,26 @@ final class SimulatedHub: HubStorage {
   func removeDeletedRecords(through sequence: Int64, maximumCount: Int) -> Int {
     guard canTruncate else { return 0 }
     let deleted = state.order.filter { $0.sequence <= sequence && state.records[$0.name]?.isDeleted ?? false }
-    let removed = deleted.prefix(maximumCount)
-    for position in removed {
+    let positions = deleted.prefix(maximumCount)
+    for position in positions {
       state.records[position.name] = nil
       state.order.remove(at: index(of: position))
       state.floor = position.sequence
-      removedNames.insert(position.name)
+      removed[position.name] = Set(state.acknowledgments.filter { $0.value.sequence >= position.sequence }.keys)
     }
-    return removed.count
+    return positions.count
   }
+
+  /// Records which removed records are there again after a commit.
+  ///
+  /// - Parameter former: The state before it.
+  /// - Returns: Those that are not deleted, and whose deletion the device knew.
+  func noteReturned(by device: DeviceID, since former: State) -> [StoredRecord] {
+    let records = removed.keys.filter { former.records[$0] == nil }.compactMap { state.records[$0] }
+    returned.formUnion(records.map(\.name))
+    return records.filter { !$0.isDeleted && removed[$0.name]?.contains(device) ?? false }
+  }
+
   func acknowledgment(of device: DeviceID) -> Acknowledgment? { state.acknowledgments[device] }
   func acknowledge(_ acknowledgment: Acknowledgment, of device: DeviceID) { state.acknowledgments[device] = acknowledgment }
   func leastAcknowledgment(since time: Int64) -> Int64? {

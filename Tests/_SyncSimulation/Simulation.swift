@@ -87,7 +87,8 @@ package final class Simulation {
     hub = Hub(hashing, limits: hubLimits)
     keys = (0..<setup.deviceCount).map { _ in SimulatedKeys() }
     storage = SimulatedHub(incarnation: random.next())
-    checks.isRemoved = { [storage, hashing] in storage.removedNames.contains(hashing.name(of: $0)) }
+    checks.isRemoved = { [storage, hashing] in storage.removed[hashing.name(of: $0)] != nil }
+    checks.hasReturned = { [storage, hashing] in storage.returned.contains(hashing.name(of: $0)) }
     checks.isDeleted = { [storage, hashing] id in
       let name = hashing.name(of: id)
       return storage.state.records[name]?.isDeleted ?? false
@@ -338,7 +339,7 @@ package final class Simulation {
     if isOfFork, isStampedTwice || copy.zone.device != device.store.state.zone.device && !isShown { return }
     let isOfFormerIdentity = copy.zone.device != device.store.state.zone.device
     // An object that gets the ID of a lost one cannot be told from it when the deletion of that was removed.
-    let isTruncated = !storage.removedNames.isEmpty
+    let isTruncated = !storage.removed.isEmpty
     if isTruncated, isOfFork || copy.zone.base.sequence == 0 { return }
     let isNoticed = !isOfFork && (isTruncated || random.chance(setup.hasLinks ? 0.2 : 0.4) || isStampedTwice || isOfFormerIdentity)
     checks.noteLostSaves(of: device, restoredTo: copy) { storage.version(of: hashing.name(of: $0)) != nil }
@@ -421,6 +422,8 @@ package final class Simulation {
       }
       if case .accepted = answer {
         checks.noteAccepted(commit)
+        let returned = storage.noteReturned(by: commit.device, since: former).compactMap { try? hashing.open($0) }
+        try checks.checkReturned(returned.filter { !$0.record.isLink }.map(\.id), setup)
         if storage.state.commits.count > former.commits.count { stateBeforeLastCommit = former }
         if random.chance(0.2) { hubCopies.append(storage.state) }
       } else if case .staged = answer, random.chance(0.4) {

@@ -49,6 +49,16 @@ extension SimulationChecks {
     }
   }
 
+  /// Checks that no device has sent an object again whose deletion it knew.
+  ///
+  /// - Parameter ids: Records that the hub had removed, and that a device which knew of their deletion has sent.
+  func checkReturned(_ ids: [RecordID], _ setup: Simulation.Setup) throws {
+    // Edits win over marks. A restored device knows less than its former identity did.
+    if setup.hasDeletionMarks || setup.losesKeys || !isComparable { return }
+    guard let id = ids.first else { return }
+    throw SimulationFailure(invariant: "who knows a deletion does not undo it", detail: "\(id.low)")
+  }
+
   /// Returns whether a state contains a deletion that edits can win over, or one that they cannot.
   func includesDeletion(_ change: PendingChange, of save: Save, _ state: Record) -> Bool {
     if state.isTombstone { return true }

@@ -44,16 +44,21 @@ extension SimulationChecks {
   }
 
   /// Returns whether the value that a save has written to an attribute with a rule has its part in a state.
-  func includes(_ value: FieldValue, _ property: PropertyID, of change: PendingChange, in save: Save, _ field: Field) -> Bool {
-    let rule = change.rules[property] ?? .latest
+  func includes(_ value: FieldValue, _ property: PropertyID, of written: PendingChange, in save: Save, _ field: Field) -> Bool {
+    let rule = written.rules[property] ?? .latest
     if field.rule < rule { return false }
     if rule == field.rule { return Self.merges(value, save, field) }
     // Another version of the model has written it. If that happened before the state got the rule, another such value can have replaced it.
     if field.rule == .counter || Self.merges(value, save, field) { return true }
     return saves.contains { other in
-      // A rule of that version may have retained an earlier one.
-      other !== save && (rule != .latest || (other.stamps.max() ?? other.lowestStamp) > save.lowestStamp)
-        && other.changes.contains { $0.id == change.id && $0.values?[property] != nil && $0.rules[property] ?? .latest < field.rule }
+      if other === save { return false }
+      let isLater = (other.stamps.max() ?? other.lowestStamp) > save.lowestStamp
+      return other.changes.contains { change in
+        let otherRule = change.rules[property] ?? .latest
+        // A rule of either version may have retained an earlier one.
+        return change.id == written.id && change.values?[property] != nil && otherRule < field.rule
+          && (isLater || rule != .latest || otherRule != .latest)
+      }
     }
   }
 
@@ -135,7 +140,7 @@ extension SimulationChecks {
             if rule == .counter {
               // The value of an insertion is what was there before. Others are not added up.
               if !save.isLost || save.isAccepted { history.absolutes[save.stamps[0]] = value }
-              let isInsertion = values[model.entity(change.entity).serial] != nil
+              let isInsertion = values[model.entity(change.entity).serial] != nil && !change.isReinsertion
               if !isInsertion || history.absolutes.count > 1 || history.baseline != nil { history.isUncertain = true }
             } else if change.rules[property] != rule {
               history.isUncertain = true

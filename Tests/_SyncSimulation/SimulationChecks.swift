@@ -33,9 +33,10 @@ final class SimulationChecks {
   /// The records that a device has sent again after their deletions were removed from the hub.
   private var resent: Set<RecordID> = []
 
-  /// Returns whether a record is deleted on the hub, or whether the hub has removed its deletion.
+  /// Returns whether a record is deleted on the hub, whether the hub has removed its deletion, and whether a device has sent it again then.
   var isDeleted: (RecordID) -> Bool = { _ in false }
   var isRemoved: (RecordID) -> Bool = { _ in false }
+  var hasReturned: (RecordID) -> Bool = { _ in false }
 
   /// The records whose deletions a device has not received, because they were deleted before its first pull.
   private var omitted: [Int: Set<RecordID>] = [:]
@@ -160,9 +161,10 @@ final class SimulationChecks {
     let view = StateView(state, simulation.model, device.model)
     // The objects are those that follow from base, held states and pending saves.
     let expected = view.objects()
-    // A device that cannot open the deletion of an end can add its link again, until that is sent.
+    // A device that cannot open the deletion of an end, or to which a restored hub has brought the end back, can add its link again, until that
+    // is sent.
     func isAddedAgain(_ id: RecordID) -> Bool {
-      guard simulation.setup.losesKeys, let object = state.objects[id], object.isLink else { return false }
+      guard simulation.setup.losesKeys || !isComparable, let object = state.objects[id], object.isLink else { return false }
       return view.state(of: id)?.isDeleted ?? false
     }
     // After a kill, the effects of a save on one-to-one relationships may not be reviewed yet.
@@ -256,11 +258,15 @@ final class SimulationChecks {
   private func includes(_ change: PendingChange, of save: Save, _ view: StateView, device: Int? = nil) -> Bool {
     if save.revived.contains(change.id) { return true }
     // The object has the state of a device that was away. What others had changed was deleted.
-    if resent.contains(change.id), isRemoved(change.id) { return true }
+    if isRemoved(change.id), resent.contains(change.id) || hasReturned(change.id) { return true }
+    // A restored store has what was deleted since, until it sends that or receives the deletion.
+    if !isComparable, device != nil, !view.hasBase(change.id), isRemoved(change.id) || isDeleted(change.id) { return true }
+    // A device that was away does not fetch what the hub has of an object, or has removed, that both have deleted.
+    if change.values == nil, view.state(of: change.id)?.isDeleted ?? false, isRemoved(change.id) || isDeleted(change.id) { return true }
     // A device that never had the record does not receive its deletion.
     if view.state(of: change.id) == nil, isDeleted(change.id) || isRemoved(change.id) { return true }
-    // A link to an object that is there again, added by a device that did not know it.
-    if change.isLink, isRemoved(change.id) { return true }
+    // The hub was restored, and the deletion is not there again yet, although another device has sent what else the save has changed.
+    if change.values == nil, device != nil, !isComparable, omitted.values.contains(where: { $0.contains(change.id) }) { return true }
     if let device, omitted[device]?.contains(change.id) ?? false, view.state(of: change.id) == nil || change.values == nil { return true }
     // An object that was deleted before its insertion was sent leaves no record. Another object can have that.
     guard let state = view.state(of: change.id), state.isTombstone || view.serial(of: change.id) == save.serials[change.id] else {

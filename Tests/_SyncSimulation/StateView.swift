@@ -61,6 +61,9 @@ struct StateView {
     return live
   }
 
+  /// Returns whether the device knows a state of a record on the hub.
+  func hasBase(_ id: RecordID) -> Bool { entries[id]?.base != nil }
+
   /// Returns whether the record of an object says that it was deleted.
   private static func isDeleted(_ state: Record) -> Bool {
     if state.isTombstone { return true }
