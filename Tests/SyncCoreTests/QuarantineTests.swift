@@ -152,4 +152,33 @@ final class QuarantineTests: XCTestCase {
       XCTAssertEqual(device.objects[unreadable]?.values[Scenario.text], .text("2"))
     }
   }
+
+  /// The device's version of the model does not declare the rule, so two saves together have another result than one after the other.
+  func testAValueThatWaitsIsMergedAlthoughALaterOneIsNotSentYet() throws {
+    let (scenario, unreadable, other) = try scenario()
+    let (a, b) = (scenario.devices[0], scenario.devices[1])
+    var model = Scenario.model
+    model.entities[Scenario.note]?.merging[Scenario.color] = .union
+    try a.adoptModel(model)
+    b.keys.isMissing = { _ in false }
+    try b.synchronize(.keysChanged)
+    try a.save(PendingChange(unreadable, entity: Scenario.note, [Scenario.color: .integer(1)], rules: [Scenario.color: .union]))
+    for device in [a, b] { try device.synchronize() }
+    try a.set(Scenario.text, .text("3"), of: unreadable)
+    let name = b.keys.name(of: unreadable)
+    b.keys.isMissing = { $0.name == name }
+    for device in [a, b] { try device.synchronize() }
+    b.limits.changesInCommit = 2
+    b.restart()
+    try b.save(
+      PendingChange(unreadable, entity: Scenario.note, [Scenario.color: .integer(4)]),
+      PendingChange(other, entity: Scenario.note, [Scenario.text: .text("4")]))
+    try b.set(Scenario.color, .integer(8), of: unreadable)
+    _ = try b.handle(.save)
+    XCTAssertEqual(b.objects[unreadable]?.values[Scenario.color], .integer(13))
+    b.keys.isMissing = { _ in false }
+    for event in [SyncClient.Event.keysChanged, .pushFailed] { try b.synchronize(event) }
+    try a.synchronize()
+    for device in [a, b] { XCTAssertEqual(device.objects[unreadable]?.values[Scenario.color], .integer(13)) }
+  }
 }

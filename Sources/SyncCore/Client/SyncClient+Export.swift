@@ -179,7 +179,13 @@ extension SyncClient {
 
   /// Returns the change of a record that brings the zone to a state, or nil if there is nothing to send.
   private func change(of id: RecordID, _ pending: Record?, in store: some SyncStore) throws -> RecordChange? {
-    if try holdChange(of: id, pending, in: store) { return nil }
+    if try holdChange(of: id, pending, in: store) {
+      // With later saves of another version of the model, what is held can have another result.
+      if try pending != nil && (model.hasMergeRules || store.zone().hasMergeRules ?? false) {
+        try updateObjects(of: [id], in: store)
+      }
+      return nil
+    }
     let entry = try store.entry(of: id)
     let base = entry?.base?.record
     guard var state = (entry?.state).applying(pending) else { return nil }
