@@ -11,11 +11,17 @@ final class QuarantineTests: XCTestCase {
     let folder = try a.insertFolder("Home")
     let (unreadable, other) = (try a.insertNote("1", in: folder), try a.insertNote("1", in: folder))
     for device in [a, b] { try device.synchronize() }
-    try a.set(Scenario.text, .text("2"), of: unreadable)
-    let name = b.keys.name(of: unreadable)
+    try write("2", to: unreadable, of: scenario)
+    return (scenario, unreadable, other)
+  }
+
+  /// Changes a note on the first device, which the second device cannot open from now on.
+  private func write(_ text: String, to note: RecordID, of scenario: Scenario) throws {
+    let (a, b) = (scenario.devices[0], scenario.devices[1])
+    try a.set(Scenario.text, .text(text), of: note)
+    let name = b.keys.name(of: note)
     b.keys.isMissing = { $0.name == name }
     for device in [a, b] { try device.synchronize() }
-    return (scenario, unreadable, other)
   }
 
   func testLaterCommitsGoOn() throws {
@@ -164,10 +170,7 @@ final class QuarantineTests: XCTestCase {
     try b.synchronize(.keysChanged)
     try a.save(PendingChange(unreadable, entity: Scenario.note, [Scenario.color: .integer(1)], rules: [Scenario.color: .union]))
     for device in [a, b] { try device.synchronize() }
-    try a.set(Scenario.text, .text("3"), of: unreadable)
-    let name = b.keys.name(of: unreadable)
-    b.keys.isMissing = { $0.name == name }
-    for device in [a, b] { try device.synchronize() }
+    try write("3", to: unreadable, of: scenario)
     b.limits.changesInCommit = 2
     b.restart()
     try b.save(

@@ -23,7 +23,8 @@ extension SimulationChecks {
     func contains(_ property: PropertyID, of id: RecordID, _ stamp: Stamp) -> Bool {
       if let time = times[Writer(record: id, property: property, device: stamp.device)], time >= stamp.time { return true }
       // What was there before the model declared a counter: it has the time of that value, but no device.
-      return stamp.device == DeviceID(0) && times.contains { $0.key.record == id && $0.key.property == property && $0.value >= stamp.time }
+      return stamp.device == Counter.baseline
+        && times.contains { $0.key.record == id && $0.key.property == property && $0.value >= stamp.time }
     }
   }
 

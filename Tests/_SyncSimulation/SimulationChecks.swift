@@ -257,14 +257,17 @@ final class SimulationChecks {
   /// - Parameter device: The device whose state it is; nil at the end.
   private func includes(_ change: PendingChange, of save: Save, _ view: StateView, device: Int? = nil) -> Bool {
     if save.revived.contains(change.id) { return true }
+    let wasRemoved = isRemoved(change.id)
     // The object has the state of a device that was away. What others had changed was deleted.
-    if isRemoved(change.id), resent.contains(change.id) || hasReturned(change.id) { return true }
-    // A restored store has what was deleted since, until it sends that or receives the deletion.
-    if !isComparable, device != nil, !view.hasBase(change.id), isRemoved(change.id) || isDeleted(change.id) { return true }
-    // A device that was away does not fetch what the hub has of an object, or has removed, that both have deleted.
-    if change.values == nil, view.state(of: change.id)?.isDeleted ?? false, isRemoved(change.id) || isDeleted(change.id) { return true }
-    // A device that never had the record does not receive its deletion.
-    if view.state(of: change.id) == nil, isDeleted(change.id) || isRemoved(change.id) { return true }
+    if wasRemoved, resent.contains(change.id) || hasReturned(change.id) { return true }
+    if wasRemoved || isDeleted(change.id) {
+      // A device that never had the record does not receive its deletion.
+      guard let state = view.state(of: change.id) else { return true }
+      // A restored store has what was deleted since, until it sends that or receives the deletion.
+      if !isComparable, device != nil, !view.hasBase(change.id) { return true }
+      // A device that was away does not fetch what the hub has of an object, or has removed, that both have deleted.
+      if change.values == nil, state.isDeleted { return true }
+    }
     // The hub was restored, and the deletion is not there again yet, although another device has sent what else the save has changed.
     if change.values == nil, device != nil, !isComparable, omitted.values.contains(where: { $0.contains(change.id) }) { return true }
     if let device, omitted[device]?.contains(change.id) ?? false, view.state(of: change.id) == nil || change.values == nil { return true }

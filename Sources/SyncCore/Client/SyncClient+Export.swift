@@ -181,9 +181,7 @@ extension SyncClient {
   private func change(of id: RecordID, _ pending: Record?, in store: some SyncStore) throws -> RecordChange? {
     if try holdChange(of: id, pending, in: store) {
       // With later saves of another version of the model, what is held can have another result.
-      if try pending != nil && (model.hasMergeRules || store.zone().hasMergeRules ?? false) {
-        try updateObjects(of: [id], in: store)
-      }
+      if pending != nil, hasMergeRules(try store.zone()) { try updateObjects(of: [id], in: store) }
       return nil
     }
     let entry = try store.entry(of: id)

@@ -17,7 +17,7 @@ extension SyncClient {
   func reviewSaves(in store: some SyncStore) throws {
     try store.transaction {
       var zone = try store.zone()
-      let hasMergeRules = model.hasMergeRules || zone.hasMergeRules ?? false
+      let hasMergeRules = hasMergeRules(zone)
       guard model.hasRivals || hasMergeRules || model.hasDeletionMarks || model.leavesReferences else { return }
       let start = max(zone.reviewedThrough, zone.settledThrough)
       var (last, concernsClaims, changed) = (start, false, RecordSet())
@@ -57,12 +57,15 @@ extension SyncClient {
   func mergedRecords(settledThrough last: Int64, in store: some SyncStore) throws -> RecordSet {
     let zone = try store.zone()
     var records = RecordSet()
-    guard model.hasMergeRules || zone.hasMergeRules ?? false else { return records }
+    guard hasMergeRules(zone) else { return records }
     try forEachChange(after: zone.settledThrough, through: last, in: store) { _, change in
       if try hasMergeRule(change, in: store) { records.insert(change.id) }
     }
     return records
   }
+
+  /// Returns whether attributes have rules, by this version of the model or by another one that the device knows records of.
+  func hasMergeRules(_ zone: ZoneState) -> Bool { model.hasMergeRules || zone.hasMergeRules ?? false }
 
   /// Returns whether a change concerns an attribute that has a rule, by this version of the model or by another one.
   private func hasMergeRule(_ change: PendingChange, in store: some SyncStore) throws -> Bool {

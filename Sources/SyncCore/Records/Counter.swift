@@ -58,7 +58,7 @@ package struct Counter: Hashable, Sendable {
   package init(_ value: FieldValue) { if case .counter(let counter) = value { self = counter } else { entries = [] } }
 
   /// The device of what was there before. No device has this ID.
-  private static let baseline = DeviceID(0)
+  package static let baseline = DeviceID(0)
 
   /// The counter as the value of a field.
   package var fieldValue: FieldValue { entries.isEmpty ? .null : .counter(self) }
