@@ -12,6 +12,8 @@ struct SimulatedModel {
     let isExclusive: Bool
     /// Whether the destination cannot be deleted while an object refers to it.
     var isDenying = false
+    /// Whether the objects that refer to one are in an order.
+    var isOrdered = false
   }
 
   struct Entity {
@@ -35,6 +37,8 @@ struct SimulatedModel {
     let isSymmetric: Bool
     /// The ends that cannot be deleted while there is a link.
     var denying: Set<PropertyID> = []
+    /// The ends whose links are in an order.
+    var ordered: Set<PropertyID> = []
   }
   let entities: [Entity]
   let linkRelationships: [LinkRelationship]
@@ -45,7 +49,8 @@ struct SimulatedModel {
   ///   - hasLinks: Whether there are many-to-many relationships.
   ///   - hasRules: Whether attributes have rules.
   ///   - hasDeletionMarks: Whether edits win over deletions, and objects deny deletions.
-  init(_ random: inout SimulationRandom, hasManyClaims: Bool, hasLinks: Bool, hasRules: Bool, hasDeletionMarks: Bool) {
+  ///   - hasLists: Whether relationships are ordered.
+  init(_ random: inout SimulationRandom, hasManyClaims: Bool, hasLinks: Bool, hasRules: Bool, hasDeletionMarks: Bool, hasLists: Bool) {
     var entities: [Entity] = []
     for number in 0..<(2 + random.number(below: hasManyClaims ? 1 : 3)) {
       let attributes = (0...random.number(below: 3)).map { PropertyID(UInt64(number * 100 + $0)) }
@@ -86,6 +91,7 @@ struct SimulatedModel {
         if linkRelationships[index].isSymmetric { linkRelationships[index].denying.insert(.linkSource) }
       }
     }
+    if hasLists { Self.addLists(to: &entities, &linkRelationships, &random) }
     self.entities = entities
     self.linkRelationships = linkRelationships
     var all = Dictionary(
@@ -112,6 +118,26 @@ struct SimulatedModel {
         entities[entities[number].references[index].destination].updateWins = true
       }
     }
+  }
+
+  private static func addLists(
+    to entities: inout [Entity], _ linkRelationships: inout [LinkRelationship], _ random: inout SimulationRandom
+  ) {
+    for number in entities.indices {
+      for index in entities[number].references.indices where !entities[number].references[index].isExclusive {
+        entities[number].references[index].isOrdered = true
+      }
+    }
+    for index in linkRelationships.indices {
+      if random.chance(0.7) { linkRelationships[index].ordered.insert(.linkSource) }
+      if random.chance(0.4) { linkRelationships[index].ordered.insert(.linkDestination) }
+    }
+  }
+
+  /// Returns the references of an entity, or the ends of a relationship's links, that are members of ordered relationships.
+  func ordered(_ entity: EntityID) -> [PropertyID] {
+    if isLink(entity) { return linkRelationships.first { $0.id == entity }?.ordered.sorted() ?? [] }
+    return self.entity(entity).references.filter(\.isOrdered).map(\.property)
   }
 
   private static let firstLinkEntity = 100

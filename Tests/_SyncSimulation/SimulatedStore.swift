@@ -352,7 +352,11 @@ final class SimulatedStore: SyncStore {
       state.saveIdentities[save.number] = lastSaveIdentity
       for change in changes where change.isLink || change.values == nil {
         if let values = change.values {
-          state.objects[change.id] = change.isAddition ? SyncedObject(entity: change.entity, values) : nil
+          // A link that is added again has its former positions, unless it gets others.
+          let positions = (known(of: change.id)?.fields ?? []).filter { $0.value.position != nil }
+          let former = Dictionary(uniqueKeysWithValues: positions.map { ($0.property, $0.value) })
+          let present = SyncedObject(entity: change.entity, former.merging(values) { $1 })
+          state.objects[change.id] = change.isRemoval ? nil : present
           addReferrer(change.id, change.record(stamp))
         } else {
           state.objects[change.id] = nil
@@ -413,7 +417,8 @@ final class SimulatedStore: SyncStore {
       return change
     }
     let link = Link(change.entity, from: source, to: destination, isSymmetric: false)
-    if change.isAddition { return .addition(of: link, change.id, stamp) }
+    if change.isMove { return change }
+    if change.isAddition { return .addition(of: link, change.id, stamp).positioned(change.positions) }
     let known = (state.entries[change.id]?.state).joined(with: pending(of: change.id, after: state.zone.settledThrough))
     return .removal(of: link, change.id, from: known)
   }

@@ -5,7 +5,7 @@ extension Simulation {
   /// others.
   func save(on device: SimulatedDevice, _ random: inout SimulationRandom) throws {
     var editor = ObjectEditor(
-      objects: device.store.state.objects, model: model, version: device.model, setup)
+      objects: device.store.state.objects, model: model, version: device.model, setup, on: device.store.state.zone.device)
     if setup.hasDeletionMarks { editor.deleted = device.store.deletedObjects() }
     if setup.hasLinks, device.isForked, random.chance(0.6) {
       // The object can have the ID of a lost one.
@@ -14,6 +14,10 @@ extension Simulation {
     }
     // Some saves are as large as a batch request.
     for _ in 0...(random.chance(0.02) ? 12 : random.number(below: 4)) {
+      if setup.hasLists, random.chance(0.3) {
+        editor.move(&random)
+        continue
+      }
       if setup.hasLinks, random.chance(setup.hasManyLinks ? 0.75 : 0.4) {
         editor.changeLink(&random)
         continue
@@ -30,6 +34,7 @@ extension Simulation {
         editor.delete(&random)
       }
     }
+    if setup.hasLists { editor.addPositions(&random) }
     let changes = editor.changes
     if changes.isEmpty { return }
     let serials = editor.serials
@@ -42,22 +47,26 @@ extension Simulation {
 
 /// Collects the changes of one save.
 struct ObjectEditor {
-  private(set) var objects: [RecordID: SyncedObject]
-  private let original: [RecordID: SyncedObject]
-  private let model: SimulatedModel
+  var objects: [RecordID: SyncedObject]
+  let original: [RecordID: SyncedObject]
+  let model: SimulatedModel
   /// The version of the model that the device has.
   private let version: SyncModel
   /// Whether several devices often refer to the same objects by one-to-one relationships.
   private let hasManyClaims: Bool
   private let hasManyLinks: Bool
   private let hasManyMerges: Bool
+  let device: DeviceID
   private let hashing = SimulatedHashing()
   /// The links that were removed by deleting one of their ends only.
   private var impliedRemovals: Set<RecordID> = []
   /// Objects that were deleted, and that can be inserted again under the same records.
   var deleted: [RecordID: SyncedObject] = [:]
 
-  init(objects: [RecordID: SyncedObject], model: SimulatedModel, version: SyncModel, _ setup: Simulation.Setup) {
+  init(
+    objects: [RecordID: SyncedObject], model: SimulatedModel, version: SyncModel, _ setup: Simulation.Setup, on device: DeviceID
+  ) {
+    self.device = device
     (self.objects, original, self.model, self.version) = (objects, objects, model, version)
     (hasManyClaims, hasManyLinks, hasManyMerges) = (setup.hasManyClaims, setup.hasManyLinks, setup.hasManyMerges)
   }
@@ -85,7 +94,8 @@ struct ObjectEditor {
   /// Returns the change of a link. The store determines what a removal concerns, and when a link was added.
   private func change(of link: Link, _ id: RecordID) -> PendingChange? {
     switch (original[id] != nil, objects[id] != nil) {
-    case (false, true): .addition(of: link, id, Stamp(.zero, DeviceID(0)))
+    case (false, true): .addition(of: link, id, Stamp(.zero, DeviceID(0))).positioned(objects[id]?.positions ?? [:])
+    case (true, true) where original[id] != objects[id]: .move(of: link, id, objects[id]?.positions ?? [:])
     case (true, false): impliedRemovals.contains(id) ? nil : .removal(of: link, id, from: nil)
     default: nil
     }

@@ -26,6 +26,8 @@ extension Simulation {
     var hasDeletionMarks: Bool { (seed >> 12) % 3 == 0 }
     /// Whether there are few objects, which devices often delete and insert again.
     var hasManyDeletions: Bool { (seed >> 12) % 6 == 0 && !hasManyClaims && !hasManyLinks && !hasManyMerges }
+    /// Whether relationships are ordered.
+    var hasLists: Bool { (seed >> 48) % 3 == 0 }
     /// Whether objects are rarely inserted when there are some.
     var hasFewObjects: Bool { hasManyClaims || hasManyLinks || hasManyMerges || hasManyDeletions }
     /// Whether the hub soon removes deleted records, and devices are away for a long time.

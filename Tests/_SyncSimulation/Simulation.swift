@@ -77,7 +77,7 @@ package final class Simulation {
     var random = SimulationRandom(setup.seed)
     model = SimulatedModel(
       &random, hasManyClaims: setup.hasManyClaims, hasLinks: setup.hasLinks, hasRules: setup.hasRules,
-      hasDeletionMarks: setup.hasDeletionMarks)
+      hasDeletionMarks: setup.hasDeletionMarks, hasLists: setup.hasLists)
     var hubLimits = Hub.Limits()
     (hubLimits.partLifetime, hubLimits.commitsUntilCleanup) = (20_000, 3)
     if setup.truncates {
@@ -105,7 +105,7 @@ package final class Simulation {
       devices.append(device)
       // Objects from before synchronization.
       if random.chance(0.3) {
-        var editor = ObjectEditor(objects: [:], model: model, version: version, setup)
+        var editor = ObjectEditor(objects: [:], model: model, version: version, setup, on: store.state.zone.device)
         for _ in 0..<(3 + random.number(below: 5)) { editor.insert(store.newID(), serial: newSerial(), &random) }
         if setup.hasLinks { for _ in 0..<4 { editor.changeLink(&random) } }
         store.setExistingObjects(editor.objects)

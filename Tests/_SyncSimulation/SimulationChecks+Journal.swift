@@ -32,7 +32,8 @@ extension SimulationChecks {
         }
         continue
       }
-      for (property, value) in values where !property.isOfRecordOnly && change.rules[property] ?? .latest == .latest {
+      for (property, value) in values
+      where !property.isOfRecordOnly && value.position == nil && change.rules[property] ?? .latest == .latest {
         let key = PropertyKey(id: change.id, property: property)
         histories[key, default: ValueHistory()].written.append((save, value))
         histories[key]?.replaced[ObjectIdentifier(save)] = known?[property]?.stamp

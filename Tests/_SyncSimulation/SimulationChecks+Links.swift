@@ -4,7 +4,7 @@ import SyncCore
 extension SimulationChecks {
   /// Determines which additions the links had that a save removes: those that the device had pulled, and those of its own pending saves.
   func noteRemovals(_ save: Save, of device: SimulatedDevice) {
-    for (position, change) in save.changes.enumerated() where change.isLink && !change.isAddition {
+    for (position, change) in save.changes.enumerated() where change.isLink && change.isRemoval {
       save.removed[position] = additions(of: change.id, to: device, before: save.number)
     }
   }
@@ -17,7 +17,7 @@ extension SimulationChecks {
       if field.value == .integer(1) { added.insert(field.stamp) } else if field.value == .superseded { removed.insert(field.stamp) }
     }
     for (other, save) in byDevice[device.number] ?? [:] where other > device.store.state.zone.settledThrough && other < number {
-      for (position, change) in save.changes.enumerated() where change.id == id && change.isLink {
+      for (position, change) in save.changes.enumerated() where change.id == id && change.isLink && !change.isMove {
         if change.isAddition { added.insert(save.tag(save.lastTime)) } else { removed.formUnion(save.removed[position] ?? []) }
       }
     }
@@ -28,7 +28,9 @@ extension SimulationChecks {
   func includesLink(_ change: PendingChange, of save: Save, _ state: Record) -> Bool {
     if state.isDeleted { return true }
     let ends = [PropertyID.linkSource, .linkDestination].compactMap { state[$0]?.value }
-    guard let values = change.values, Set(values.values) == Set(ends) else { return false }
+    guard let values = change.values, Set(values.filter(\.key.isLinkEnd).values) == Set(ends) else { return false }
+    for (property, value) in change.positions where !includes(value, of: property, save, state) { return false }
+    if change.isMove { return true }
     if change.isAddition {
       return save.tags.contains { tag in state[PropertyID(tag.device.value)].map { $0.stamp.time >= tag.time } ?? false }
     }
@@ -93,7 +95,7 @@ extension SimulationChecks {
       links[id, default: LinkHistory()].values = object.values
     }
     for save in saves {
-      for (position, change) in save.changes.enumerated() where change.isLink {
+      for (position, change) in save.changes.enumerated() where change.isLink && !change.isMove {
         links[change.id, default: LinkHistory()].values = change.values ?? [:]
         if change.isAddition {
           links[change.id, default: LinkHistory()].additions.append(save)

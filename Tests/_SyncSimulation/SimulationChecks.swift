@@ -277,16 +277,21 @@ final class SimulationChecks {
     }
     guard let values = change.values else { return includesDeletion(change, of: save, state) }
     if change.isLink { return includesLink(change, of: save, state) }
-    let stamp = save.lowestStamp
     return state.isTombstone
       || includesCounters(change, state)
         && values.allSatisfy { property, value in
           guard let field = state[property] else { return false }
           if field.rule != .latest || change.rules[property] != nil { return includes(value, property, of: change, in: save, field) }
-          // A corrected clock has lowered the stamp of a value that was held, because the device could not open its record.
-          if field.value == value, save.stamps.contains(where: { $0.device == field.stamp.device }) { return true }
-          return field.stamp >= stamp || (byStamp[field.stamp] ?? []).contains { $0.stamps.contains { $0 >= stamp } }
+          return includes(value, of: property, save, state)
         }
+  }
+
+  /// Returns whether a state contains a value of a save that is not merged by a rule, or a later one.
+  func includes(_ value: FieldValue, of property: PropertyID, _ save: Save, _ state: Record) -> Bool {
+    guard let field = state[property] else { return false }
+    // A corrected clock has lowered the stamp of a value that was held, because the device could not open its record.
+    if field.value == value, save.stamps.contains(where: { $0.device == field.stamp.device }) { return true }
+    return field.stamp >= save.lowestStamp || (byStamp[field.stamp] ?? []).contains { $0.stamps.contains { $0 >= save.lowestStamp } }
   }
 
   /// Checks that all devices have the same objects, and that nothing is lost.

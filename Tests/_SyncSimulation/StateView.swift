@@ -128,7 +128,6 @@ struct StateView {
     }
   }
 
-  private static let linkEnds: [PropertyID] = [.linkSource, .linkDestination]
   private func isLink(_ state: Record) -> Bool { model.entities[state.entity]?.isLink ?? false }
 
   /// Returns whether a record is a link of which all additions were removed.
@@ -153,7 +152,7 @@ struct StateView {
     for id in present {
       guard let state = states[id] else { continue }
       var values: [PropertyID: FieldValue] = [:]
-      for field in state.fields where isLink(state) ? Self.linkEnds.contains(field.property) : !field.property.isOfRecordOnly {
+      for field in state.fields where isLink(state) ? !field.property.isAddition : !field.property.isOfRecordOnly {
         if field.value == .superseded {
           values[field.property] = .null
         } else if let destination = field.value.reference, !present.contains(destination) || !isLatest(field, of: id) {

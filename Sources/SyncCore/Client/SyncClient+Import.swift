@@ -179,7 +179,7 @@ extension SyncClient {
       return RecordEntry()
     }
     if let link = Link(record, model) {
-      return try store.contains(link, id) ? Baseline.add(SyncedObject(link), of: id, in: store) : RecordEntry()
+      return try store.contains(link, id) ? Baseline.add(store.object(of: id) ?? SyncedObject(link), of: id, in: store) : RecordEntry()
     }
     guard var object = try store.object(of: id) else { return RecordEntry() }
     let rules = model.merging(of: object.entity)

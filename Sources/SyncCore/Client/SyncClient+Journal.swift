@@ -4,6 +4,8 @@ extension SyncClient {
   /// What another device has changed meanwhile did not know the unsent changes, nor did they know it: the hub accepts a change of the last
   /// state only.
   ///
+  /// The order of members is not in the journal.
+  ///
   /// - Parameters:
   ///   - entry: The entry before the import.
   ///   - settled: The last save that the imported state knows.
@@ -23,7 +25,7 @@ extension SyncClient {
       return
     }
     let changed = new.fields.filter {
-      !$0.property.isOfRecordOnly && $0.stamp != base?[$0.property]?.stamp && $0.stamp.device != zone.device
+      !$0.property.isOfRecordOnly && $0.value.position == nil && $0.stamp != base?[$0.property]?.stamp && $0.stamp.device != zone.device
     }
     switch (unsent.isDeleted, new.isDeleted) {
     case (true, true): return

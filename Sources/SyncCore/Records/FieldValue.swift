@@ -19,6 +19,8 @@ package enum FieldValue: Sendable {
   case deletion(DeletionMark)
   /// A large value, whose bytes are not in the record.
   case asset(AssetReference)
+  /// The place of a member in an ordered relationship (``PropertyID/position(through:)``).
+  case position(PositionKey)
 
   /// The referenced record, if the value is a reference.
   package var reference: RecordID? {
@@ -27,6 +29,9 @@ package enum FieldValue: Sendable {
 
   /// The large value.
   package var asset: AssetReference? { if case .asset(let asset) = self { asset } else { nil } }
+
+  /// The place in an ordered relationship, if the value is one.
+  package var position: PositionKey? { if case .position(let key) = self { key } else { nil } }
 
   /// Whether the value is a large one that a commit cannot contain, because only the device has it.
   package var isUnsealed: Bool { asset.map { $0.sealed == nil } ?? false }
@@ -42,6 +47,7 @@ package enum FieldValue: Sendable {
     case .counter(let counter): 20 * counter.entries.count
     case .deletion(let mark): 8 * mark.entries.count
     case .asset(let asset): 84 + 32 * (asset.sealed?.chunks.count ?? 0)
+    case .position(let key): key.bytes.count
     }
   }
 }
@@ -59,6 +65,7 @@ extension FieldValue: Hashable {
     case (.counter(let one), .counter(let other)): one == other
     case (.deletion(let one), .deletion(let other)): one == other
     case (.asset(let one), .asset(let other)): one == other
+    case (.position(let one), .position(let other)): one == other
     default: false
     }
   }
@@ -75,6 +82,7 @@ extension FieldValue: Hashable {
     case .counter(let counter): hasher.combine(counter)
     case .deletion(let mark): hasher.combine(mark)
     case .asset(let asset): hasher.combine(asset)
+    case .position(let key): hasher.combine(key)
     }
   }
 }
@@ -89,6 +97,7 @@ extension FieldValue: Comparable {
     case (.bytes(let one), .bytes(let other)): one.lexicographicallyPrecedes(other)
     case (.reference(let one), .reference(let other)): one < other
     case (.counter(let one), .counter(let other)): one.entries.lexicographicallyPrecedes(other.entries)
+    case (.position(let one), .position(let other)): one < other
     case (.deletion(let one), .deletion(let other)): one.entries.lexicographicallyPrecedes(other.entries)
     case (.asset(let one), .asset(let other)) where one.sealed == nil && other.sealed == nil || one.sealed != nil && other.sealed != nil:
       one < other
@@ -109,6 +118,7 @@ extension FieldValue: Comparable {
     case .deletion: 8
     // What a commit contains in its place has the same stamp, and replaces it on the device.
     case .asset(let asset): asset.sealed == nil ? -1 : 9
+    case .position: 10
     }
   }
 }

@@ -12,6 +12,8 @@
 /// Links from before synchronization have one addition in common (``baseline``): what was there on several devices, such as those with copies
 /// of one store, is removed by one removal.
 ///
+/// In an ordered relationship, the link also has its position in the list of an end (``PropertyID/position(through:)``).
+///
 /// A removal concerns exactly the additions that the removing device had. The link is there as long as any addition was not removed: an
 /// addition wins over a concurrent removal, whatever the clocks say.
 package struct Link: Hashable, Sendable {
@@ -56,6 +58,9 @@ extension PropertyID {
   package static func addition(by device: DeviceID) -> PropertyID { PropertyID(device.value) }
 
   package var isLinkEnd: Bool { self == .linkSource || self == .linkDestination }
+
+  /// Whether a link has its additions under the property, rather than its ends and positions.
+  package var isAddition: Bool { !isLinkEnd && !isLinkPosition }
 }
 
 extension Record {
@@ -64,9 +69,9 @@ extension Record {
 
   /// The stamps of the additions of a link that were not removed.
   package var additions: [Stamp] {
-    fields.compactMap { !$0.property.isLinkEnd && $0.value != .superseded ? $0.stamp : nil }
+    fields.compactMap { $0.property.isAddition && $0.value != .superseded ? $0.stamp : nil }
   }
 
   /// Whether a link was added and not removed.
-  package var hasAddition: Bool { fields.contains { !$0.property.isLinkEnd && $0.value != .superseded } }
+  package var hasAddition: Bool { fields.contains { $0.property.isAddition && $0.value != .superseded } }
 }

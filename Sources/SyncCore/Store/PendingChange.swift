@@ -65,7 +65,11 @@ extension PendingChange {
   /// Whether the record is a link.
   package var isLink: Bool { values?[.linkSource] != nil }
   /// Whether the change is of a link whose state it does not change: an end of the link was deleted by the same save.
-  package var isEmpty: Bool { isLink && ownFields.isEmpty }
+  package var isEmpty: Bool { isLink && ownFields.isEmpty && positions.isEmpty }
+  /// Whether a link was moved in an ordered relationship, and neither added nor removed.
+  package var isMove: Bool { isLink && ownFields.isEmpty && !positions.isEmpty }
+  /// Whether a link was removed.
+  package var isRemoval: Bool { isLink && !isAddition && !isMove }
   /// Whether the link was added.
   package var isAddition: Bool { ownFields.contains { $0.value != .superseded } }
 
@@ -75,6 +79,11 @@ extension PendingChange {
   package static func addition(of link: Link, _ id: RecordID, _ stamp: Stamp) -> PendingChange {
     PendingChange(
       id, entity: link.relationship, link.values, ownFields: [Field(.addition(by: stamp.device), .integer(1), stamp)])
+  }
+
+  /// Returns the move of a link in ordered relationships.
+  package static func move(of link: Link, _ id: RecordID, _ positions: [PropertyID: FieldValue]) -> PendingChange {
+    PendingChange(id, entity: link.relationship, link.values).positioned(positions)
   }
 
   /// Returns the removal of a link.
@@ -110,6 +119,22 @@ extension PendingChange {
       return PendingChange(renewed[id] ?? id, entity: entity, new, rules: rules, ownFields: ownFields)
     }
     let link = model.link(entity, from: source, to: destination)
+    // A link without a direction can have its ends the other way round.
+    let isSwapped = link.source != source
+    let positions = positions.map { (isSwapped ? $0.key.oppositeLinkPosition : $0.key, $0.value) }
     return PendingChange(try linkID(link), entity: entity, link.values, ownFields: ownFields)
+      .positioned(Dictionary(positions) { first, _ in first })
+  }
+}
+
+/// Places in ordered relationships. They are values, and have the stamp of the save.
+extension PendingChange {
+  /// The places that a member or a link has got.
+  package var positions: [PropertyID: FieldValue] { (values ?? [:]).filter { $0.value.position != nil } }
+
+  /// Returns the change with places in ordered relationships.
+  package func positioned(_ positions: [PropertyID: FieldValue]) -> PendingChange {
+    guard let values, !positions.isEmpty else { return self }
+    return PendingChange(id, entity: entity, values.merging(positions) { $1 }, rules: rules, ownFields: ownFields)
   }
 }

@@ -164,7 +164,7 @@ package final class VisibleState {
     guard let state else { return nil }
     var values: [PropertyID: FieldValue] = [:]
     let isLink = model.isLink(state.entity)
-    for field in state.fields where isLink ? field.property.isLinkEnd : !field.property.isOfRecordOnly {
+    for field in state.fields where isLink ? !field.property.isAddition : !field.property.isOfRecordOnly {
       if field.value == .superseded {
         values[field.property] = .null
       } else if let destination = field.value.reference, try !exists(destination) || !holdsReference(field, id, state) {

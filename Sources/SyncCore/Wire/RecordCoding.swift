@@ -7,20 +7,20 @@
 /// ```
 ///
 /// A value is a byte for its kind and its rule (``MergeRule``), and the value. A large value is the digest and the size of its bytes, 0, or 1
-/// and its key, the size of its chunks, and the number and the digests of these. Records with large values have version 2. A counter is the
-/// number of its entries, and for each: device, time, whether it is a total and whether the amount is a real number, the amount. A deletion
-/// mark is in relation to the values before it, which it has seen usually. Most records have few stamps, because what one save writes
-/// shares one.
+/// and its key, the size of its chunks, and the number and the digests of these. A position is the bytes of its key. Records with large
+/// values or positions have version 2. A counter is the number of its entries, and for each: device, time, whether it is a total and whether
+/// the amount is a real number, the amount. A deletion mark is in relation to the values before it, which it has seen usually. Most records
+/// have few stamps, because what one save writes shares one.
 package enum RecordCoding {
   private static let version: UInt64 = 1
-  /// The version of records with large values.
-  private static let versionWithAssets: UInt64 = 2
+  /// The version of records with large values or positions.
+  private static let extendedVersion: UInt64 = 2
 
   package static func encode(_ record: Record, of id: RecordID) -> [UInt8] {
     var writer = WireWriter(capacity: record.approximateSize + 32)
-    let hasAssets = record.fields.contains { $0.value.asset != nil }
-    let kindCount = hasAssets ? kindCountWithAssets : kindCount
-    writer.write(hasAssets ? versionWithAssets : version)
+    let isExtended = record.fields.contains { $0.value.isExtended }
+    let kindCount = isExtended ? extendedKindCount : kindCount
+    writer.write(isExtended ? extendedVersion : version)
     writer.write(id)
     writer.writeFixed(record.entity.value)
     switch record.content {
@@ -49,8 +49,8 @@ package enum RecordCoding {
   package static func decode(_ bytes: [UInt8]) throws -> (id: RecordID, record: Record) {
     var reader = WireReader(bytes)
     let version = try reader.readUnsigned()
-    guard version == Self.version || version == versionWithAssets else { throw WireError.unsupportedVersion(version) }
-    let kindCount = version == versionWithAssets ? kindCountWithAssets : kindCount
+    guard version == Self.version || version == extendedVersion else { throw WireError.unsupportedVersion(version) }
+    let kindCount = version == extendedVersion ? extendedKindCount : kindCount
     let id = try reader.readRecordID()
     let entity = EntityID(try reader.readFixed())
     let content: Record.Content
@@ -78,7 +78,7 @@ package enum RecordCoding {
 
   /// The number of kinds of values that a byte can have in addition to the rule.
   private static let kindCount: UInt64 = 8
-  private static let kindCountWithAssets: UInt64 = 16
+  private static let extendedKindCount: UInt64 = 16
 
   private static func write(_ value: FieldValue, _ rule: MergeRule, _ kindCount: UInt64, to writer: inout WireWriter) {
     func write(kind: UInt64) { writer.write(kind + kindCount * UInt64(rule.rawValue)) }
@@ -107,6 +107,9 @@ package enum RecordCoding {
     case .asset(let asset):
       write(kind: 8)
       Self.write(asset, to: &writer)
+    case .position(let key):
+      write(kind: 9)
+      writer.write(key.bytes)
     }
   }
 
@@ -125,6 +128,7 @@ package enum RecordCoding {
       case 7 where rule == .deletion: .deletion(DeletionMark([]))
       case 7: .counter(try counter(from: &reader))
       case 8: .asset(try asset(from: &reader))
+      case 9: .position(PositionKey(bytes: try reader.readBytes()))
       default: throw WireError.invalid
       }
     // A counter and a deletion mark are the only values of their rules, apart from null.
@@ -194,5 +198,15 @@ package enum RecordCoding {
     let asset = AssetReference(digest: digest, size: count, sealed: sealed)
     guard asset.isValid else { throw WireError.invalid }
     return asset
+  }
+}
+
+extension FieldValue {
+  /// Whether records of the first version cannot have the value.
+  fileprivate var isExtended: Bool {
+    switch self {
+    case .asset, .position: true
+    default: false
+    }
   }
 }
