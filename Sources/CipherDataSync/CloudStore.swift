@@ -248,6 +248,14 @@ final class CloudStore: Sendable {
     }
   }
 
+  func pendingChanges(_ maximumCount: Int) async throws -> CloudPendingChanges {
+    CloudPendingChanges(try await reading { try $0.pendingReport(maximumCount: maximumCount) }, storeIdentifier: store.identifier)
+  }
+
+  func conflicts() async throws -> CloudConflicts {
+    CloudConflicts(try await reading { try $0.openConflicts() }, storeIdentifier: store.identifier)
+  }
+
   func removeJournalEntries(before date: Date) async throws -> Int { try await reading { try $0.removeJournalEntries(before: date) } }
 
   /// Reads the state of the store, which waits for no other process, nor for a round.

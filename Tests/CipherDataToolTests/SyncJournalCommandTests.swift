@@ -2,7 +2,7 @@ import CipherDataToolKit
 import Foundation
 import XCTest
 
-/// `cipherdata sync journal` and `cipherdata sync restore`.
+/// `cipherdata sync journal`, `restore`, `pending` and `conflicts`.
 final class SyncJournalCommandTests: XCTestCase {
   /// Two stores with a value that has lost in `A.store`.
   private func fixture() async throws -> SyncFixture {
@@ -56,5 +56,50 @@ final class SyncJournalCommandTests: XCTestCase {
     let refused = try fixture.sync(["journal", "A.store", "--remove-before", "soon"])
     XCTAssertEqual(refused.status, 64)
     XCTAssertTrue(refused.error.contains("“soon” is no date"), refused.error)
+  }
+
+  func testConflictsAreWhatTheJournalHasAndIsStillUndecided() async throws {
+    let fixture = try await fixture()
+    let text = try fixture.succeed("conflicts", "A.store").output
+    XCTAssertEqual(text, try fixture.succeed("journal", "A.store").output)
+    let json = try JSONParser.parse(try fixture.succeed("conflicts", "A.store", "--format", "json").output)
+    guard case .array(let values)? = json["values"] else { return XCTFail("\(json)") }
+    XCTAssertEqual(values.map { $0["number"] }, [.integer(1)])
+    XCTAssertEqual(json["unreadable"], .array([]))
+    try fixture.update("A.store", "Note", "text == 'of B'", "text = 'of neither'")
+    let none = try fixture.succeed("conflicts", "A.store")
+    XCTAssertEqual(none.output, "")
+    XCTAssertTrue(none.error.contains("there are no conflicts"), none.error)
+    XCTAssertNotEqual(try fixture.succeed("journal", "A.store").output, "")
+  }
+
+  func testPendingChangesArePrinted() async throws {
+    let fixture = try await SyncFixture.joined()
+    let none = try fixture.succeed("pending", "A.store")
+    XCTAssertEqual(none.output, "")
+    XCTAssertTrue(none.error.contains("everything was sent"), none.error)
+    try fixture.update("A.store", "Note", "text == 'one'", "text = 'four'")
+    try fixture.remove("A.store", "Note", "text == 'two'")
+    try fixture.add(#"{"$entity":"Folder","title":"new","size":2}"# + "\n", to: "A.store")
+    let lines = try fixture.succeed("pending", "A.store").output.split(separator: "\n").map(String.init)
+    XCTAssertEqual(lines.count, 7, "\(lines)")
+    XCTAssertTrue(lines[0].hasPrefix("Zone ") && lines[0].hasSuffix(": 3 saves"), lines[0])
+    XCTAssertTrue(lines[1].contains("1 object, 4 bytes"), lines[1])
+    XCTAssertTrue(lines[2].hasPrefix("  update  Note p") && lines[2].hasSuffix(": text (4 bytes)"), lines[2])
+    XCTAssertTrue(lines[4].hasPrefix("  delete  Note p"), lines[4])
+    XCTAssertTrue(lines[6].hasPrefix("  insert  Folder p") && lines[6].hasSuffix(": size, title (11 bytes)"), lines[6])
+    let short = try fixture.succeed("pending", "A.store", "--limit", "0").output
+    XCTAssertTrue(short.contains("  and 1 more"), short)
+
+    let json = try JSONParser.parse(try fixture.succeed("pending", "A.store", "--format", "json", "--limit", "1").output)
+    guard case .array(let saves)? = json["saves"], case .array(let objects)? = saves.first?["objects"] else { return XCTFail("\(json)") }
+    XCTAssertEqual(saves.count, 3)
+    XCTAssertEqual(objects.first?["change"], .string("update"))
+    XCTAssertEqual(objects.first?["properties"], .array([.string("text")]))
+    XCTAssertEqual(objects.first?["bytes"], .integer(4))
+    XCTAssertEqual(json["more"], .bool(true))
+    try fixture.succeed("run", "A.store")
+    XCTAssertEqual(try fixture.succeed("pending", "A.store").output, "")
+    XCTAssertEqual(try fixture.sync(["pending", "A.store", "--limit", "-1"]).status, 64)
   }
 }

@@ -20,13 +20,14 @@ final class EventTests: XCTestCase {
   override func setUpWithError() throws { folder = try TemporaryFolder("SyncEventTests") }
   override func tearDown() { folder = nil }
 
-  private func start() async throws -> (OpenStore, SyncService) {
+  private func start(_ prepare: (OpenStore) throws -> Void = { _ in }) async throws -> (OpenStore, SyncService) {
     let folder = try XCTUnwrap(folder)
     var description = PersistentStoreDescription(
       url: folder.file("one.store"), key: .databaseKey(SecretBytes([UInt8](repeating: 7, count: 32))))
     description.durability = .fast
     description.sideTableOwners = [SyncTables.shared]
     let open = try OpenStore(description, model: MirrorModel.model)
+    try prepare(open)
     let service = try await SyncService.start(
       open.persistentStore, of: open.coordinator, hubPath: folder.file("hub.store").path, recoveryKey: try .random(), deviceName: "one")
     return (open, service)
@@ -60,9 +61,46 @@ final class EventTests: XCTestCase {
     let stored = try await service.runner.withReplica { try $0.events() }
     XCTAssertEqual(stored.last?.unreadable.map(\.id), [id, nil])
 
+    // Changes of the object wait, others do not.
+    try object.setValue("changed", forKey: "title")
+    let free = try context.insert("Folder", ["title": "free"])
+    try context.save()
+    var report = try open.report()
+    XCTAssertEqual(report.pending.saves[0].changes.filter(\.isBlocked).map(\.stableID), [id])
+    XCTAssertEqual(report.pending.saves[0].changes.count, 2)
+    try await service.synchronize()
+    report = try open.report()
+    XCTAssertEqual(report.pending.saves.count, 0)
+    XCTAssertEqual(report.pending.objectCount, 1)
+    XCTAssertEqual(report.pending.objects.map(\.isBlocked), [true])
+    XCTAssertEqual(report.pending.objects.map(\.objectID), [object.objectID])
+    XCTAssertEqual(report.pending.objects.map(\.propertyNames), [["title"]])
+    XCTAssertEqual(report.pending.objects.map(\.type), [.update])
+    XCTAssertEqual(report.conflicts.unreadable.map(\.stableID), [id, nil])
+    XCTAssertEqual(report.conflicts.unreadable.map(\.objectID), [object.objectID, nil])
+    XCTAssertEqual(report.conflicts.unreadable.map(\.pendingNames), [["title"], []])
+    XCTAssertEqual(report.conflicts.unreadable[0].entityName, "Folder")
+    XCTAssertNotEqual(free.objectID, object.objectID)
+
     // They are listed once.
     try await service.synchronize()
-    XCTAssertEqual(received.withLock { $0.count }, 2)
+    XCTAssertEqual(received.withLock { $0.filter { $0.kind == .import }.count }, 2)
+    service.end()
+  }
+
+  func testObjectsFromBeforeAreReportedApartFromSaves() async throws {
+    let (open, service) = try await start { try $0.insert("Folder", ["title": .text("four")]) }
+    XCTAssertTrue(try open.report().pending.isReadingObjects)
+    XCTAssertFalse(try open.report().pending.isEmpty)
+    try await service.runner.withReplica { replica in while try replica.addBaseline(maximumCount: 10) != nil {} }
+    let pending = try open.report().pending
+    XCTAssertFalse(pending.isReadingObjects)
+    XCTAssertEqual(pending.saves, [])
+    XCTAssertEqual(pending.objects.map(\.type), [.insert])
+    XCTAssertEqual(pending.objects.map(\.propertyNames), [["size", "title"]])
+    XCTAssertEqual(pending.objects.map(\.size), [12])
+    try await service.synchronize()
+    XCTAssertTrue(try open.report().pending.isEmpty)
     service.end()
   }
 
@@ -108,5 +146,13 @@ final class EventTests: XCTestCase {
     service.setEventReceiver { _ in }
     try await service.synchronize()
     service.end()
+  }
+}
+
+extension OpenStore {
+  /// What waits to be sent, and the open conflicts.
+  fileprivate func report() throws -> (pending: PendingReport, conflicts: OpenConflicts) {
+    let replica = try StoreReplica(persistentStore, of: coordinator)
+    return (try replica.pendingReport(maximumCount: 100), try replica.openConflicts())
   }
 }

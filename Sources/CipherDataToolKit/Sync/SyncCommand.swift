@@ -13,7 +13,8 @@ struct SyncCommand: AsyncParsableCommand {
       them.
       """,
     subcommands: [
-      Start.self, Join.self, Approve.self, Run.self, Status.self, Journal.self, Restore.self, Verify.self, Reconcile.self, Leave.self,
+      Start.self, Join.self, Approve.self, Run.self, Status.self, Pending.self, Conflicts.self, Journal.self, Restore.self, Verify.self,
+      Reconcile.self, Leave.self,
     ])
 
   static func checkHub(_ path: String) throws {

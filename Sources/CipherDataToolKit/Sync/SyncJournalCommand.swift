@@ -43,7 +43,7 @@ extension SyncCommand {
             ("store", .string(store.store)), ("entries", .array(items.map { JournalText.json($0, model) })),
           ]).serialized())
       case .text:
-        for item in items { for line in JournalText.lines(item, model) { try sink.line(TableWriter.printable(line)) } }
+        try JournalText.write(items, model, to: sink)
       }
       try sink.flush()
       if items.isEmpty { Tool.note("nothing has lost") }
@@ -74,8 +74,12 @@ extension SyncCommand {
 }
 
 /// The texts of entries of the journal.
-private enum JournalText {
-  static func lines(_ item: JournalItem, _ model: CompiledModel) -> [String] {
+enum JournalText {
+  static func write(_ items: [JournalItem], _ model: CompiledModel, to sink: OutputSink) throws {
+    for item in items { for line in lines(item, model) { try sink.line(TableWriter.printable(line)) } }
+  }
+
+  private static func lines(_ item: JournalItem, _ model: CompiledModel) -> [String] {
     let number = "\(item.number)".padding(toLength: 4, withPad: " ", startingAt: 0)
     let object = "\(item.entityName) \(item.objectID.map { "p\($0.key)" } ?? item.stableID.uuidString.lowercased())"
     let restored = item.restoredID == nil ? "" : " (restored)"

@@ -19,17 +19,12 @@ extension SyncCommand {
     @Option(help: "The output format.") var format = InfoCommand.Format.text
 
     func run() async throws {
-      let synced = try await SyncedContainer(try await store.unlock())
-      let progress = RoundProgress("Synchronizing")
-      defer { progress.finish() }
-      let result = try await synced.run { try await synced.resume().reconcile(progress: progress.handler) }
-      progress.finish()
+      let result = try await SyncedContainer.withService(store) { try await $0.reconcile(progress: $1) }
       let sink = OutputSink()
       switch format {
       case .json: try sink.line(Self.json(result, path: store.store).serialized())
       case .text:
-        for difference in result.records.differences { try sink.line(Verify.text(difference)) }
-        for difference in result.objects.differences { try sink.line(TableWriter.printable(Verify.text(difference))) }
+        try DifferenceText.write(result.records.differences, result.objects, to: sink)
         try sink.line(Self.summary(result))
       }
       try sink.flush()

@@ -19,18 +19,13 @@ extension SyncCommand {
     @Option(help: "The output format.") var format = InfoCommand.Format.text
 
     func run() async throws {
-      let synced = try await SyncedContainer(try await store.unlock())
-      let progress = RoundProgress("Synchronizing")
-      defer { progress.finish() }
-      let result = try await synced.run { try await synced.resume().verify(progress: progress.handler) }
-      progress.finish()
+      let result = try await SyncedContainer.withService(store) { try await $0.verify(progress: $1) }
       let sink = OutputSink()
       switch format {
       case .json: try sink.line(Self.json(result, path: store.store).serialized())
       case .text:
         if result.isEqual { try sink.line("The store and the hub agree.") }
-        for difference in result.records.differences { try sink.line(Self.text(difference)) }
-        for difference in result.objects.differences { try sink.line(TableWriter.printable(Self.text(difference))) }
+        try DifferenceText.write(result.records.differences, result.objects, to: sink)
       }
       try sink.flush()
       if !result.isEqual { throw ToolError(.failure, message(result)) }
@@ -55,34 +50,10 @@ extension SyncCommand {
       (hasMore ? "more than " : "") + CountText.text(count, noun)
     }
 
-    static func text(_ difference: RecordDifference) -> String {
-      let name = difference.id?.uuid.uuidString.lowercased() ?? "a record of another device"
-      return "\(name): \(kind(difference))"
-    }
-
-    private static func kind(_ difference: RecordDifference) -> String {
-      switch (difference.device, difference.hub) {
-      case (_, nil): "missing on the hub"
-      case (nil, _): "missing in the store"
-      default: "different"
-      }
-    }
-
-    static func text(_ difference: ObjectDifference) -> String {
-      let name = difference.objectID?.uriString ?? difference.stableID?.uuidString.lowercased() ?? ""
-      let kind =
-        switch difference.kind {
-        case .missing: "missing, although there is a record"
-        case .unknown: "without a record"
-        case .different: "different from its record"
-        }
-      return "\(difference.entity) \(name): \(kind)"
-    }
-
     private static func json(_ result: SyncVerificationResult, path: String) -> JSONValue {
       func id(_ id: UUID?) -> JSONValue { id.map { .string($0.uuidString.lowercased()) } ?? .null }
       let records = result.records.differences.map { difference in
-        JSONValue.object([("id", id(difference.id?.uuid)), ("difference", .string(kind(difference)))])
+        JSONValue.object([("id", id(difference.id?.uuid)), ("difference", .string(DifferenceText.kind(difference)))])
       }
       let objects = result.objects.differences.map { difference in
         JSONValue.object([

@@ -34,6 +34,19 @@ struct SyncedContainer: Sendable {
     try await container.closing { try await Interruption().cancelling(Task { try await body() }) }
   }
 
+  /// Opens a store, continues to synchronize it, and runs an operation with a progress bar.
+  ///
+  /// - Parameter body: Receives the service, and what is to be called with the progress.
+  static func withService<Result: Sendable>(
+    _ options: StoreOptions,
+    _ body: @escaping @Sendable (SyncService, @escaping @Sendable (SyncRunner.Round) -> Void) async throws -> Result
+  ) async throws -> Result {
+    let synced = try await SyncedContainer(try await options.unlock())
+    let progress = RoundProgress("Synchronizing")
+    defer { progress.finish() }
+    return try await synced.run { try await body(synced.resume(), progress.handler) }
+  }
+
   /// The state of the store's synchronization, which is read from the store alone.
   ///
   /// - Throws: ``SyncError`` with `notSynchronized` if the store is not synchronized.
@@ -49,6 +62,12 @@ struct SyncedContainer: Sendable {
 
   /// Returns the values that have lost, the oldest first.
   func journal(includesRestored: Bool) throws -> [JournalItem] { try replica().journal(includesRestored: includesRestored) }
+
+  /// Returns what the hub has not accepted yet.
+  func pendingReport(maximumCount: Int) throws -> PendingReport { try replica().pendingReport(maximumCount: maximumCount) }
+
+  /// Returns what devices disagree about.
+  func openConflicts() throws -> OpenConflicts { try replica().openConflicts() }
 
   /// Restores values that have lost, in this order.
   ///

@@ -27,39 +27,63 @@ extension StoreReplica {
   /// - Throws: ``SyncError`` with `notSynchronized` if the store is not synchronized.
   package func journal(_ number: Int64? = nil, includesRestored: Bool = false) throws -> [JournalItem] {
     try snapshot {
-      var names = try deviceNames()
-      let device = try knownState().zone.device
-      if try storedValue(AccountState.name) != nil { names[device] = try accountState().deviceName }
-      var rows: [(number: Int64, date: Date, restored: UUID?, entry: JournalEntry)] = []
-      try transactionTables.query(SyncStatement.journal, number.map { .int($0) } ?? .null, .int(includesRestored ? 1 : 0)) { row in
-        // Entries of a later version that this one cannot read are left out.
-        guard let entry = try? JournalCoding.decode(row.bytes(3)) else { return }
-        let restored = row.isNull(2) ? nil : RecordID(bytes: row.bytes(2)).uuid
-        rows.append((row.int64(0), Date(timeIntervalSince1970: Double(row.int64(1)) / 1_000), restored, entry))
-      }
-      return try rows.compactMap { row in
-        guard let entity = schema.number(of: row.entry.losing.entity) else { return nil }
-        func author(_ record: Record) -> JournalItem.Author? {
-          record.latestStamp.map { JournalItem.Author(deviceName: names[$0.device], date: $0.time.date) }
-        }
-        let compiled = schema.model.entities[entity]
-        let none = RecordedValues([:], of: compiled)
-        return JournalItem(
-          number: row.number, date: row.date, reason: row.entry.reason, entityName: compiled.name,
-          objectID: try self.row(of: row.entry.id)?.object.map(store.space.objectID), stableID: row.entry.id.uuid,
-          propertyNames: row.entry.losing.fields.compactMap { propertyName($0.property, ofEntity: entity) }.sorted(),
-          values: try values(of: row.entry.losing, entity),
-          largePropertyNames: Set(
-            row.entry.losing.fields.compactMap { $0.value.isAsset ? propertyName($0.property, ofEntity: entity) : nil }),
-          author: author(row.entry.losing) ?? .init(deviceName: nil, date: nil),
-          winningValues: try row.entry.winning.map { try values(of: $0, entity) } ?? none, winner: row.entry.winning.flatMap(author),
-          object: try row.entry.object.map { try values(of: $0, entity) }, restoredID: row.restored)
-      }
+      let names = try authorNames()
+      return try storedJournal(number, includesRestored: includesRestored).compactMap { try item($0, names) }
     }
   }
 
+  /// An entry in the store.
+  struct StoredJournalEntry {
+    let number: Int64
+    let date: Date
+    let restored: UUID?
+    let entry: JournalEntry
+  }
+
+  /// Reads the journal.
+  func storedJournal(_ number: Int64? = nil, includesRestored: Bool = false) throws -> [StoredJournalEntry] {
+    var rows: [StoredJournalEntry] = []
+    try transactionTables.query(SyncStatement.journal, number.map { .int($0) } ?? .null, .int(includesRestored ? 1 : 0)) { row in
+      // Entries of a later version that this one cannot read are left out.
+      guard let entry = try? JournalCoding.decode(row.bytes(3)) else { return }
+      rows.append(
+        StoredJournalEntry(
+          number: row.int64(0), date: Date(timeIntervalSince1970: Double(row.int64(1)) / 1_000),
+          restored: row.isNull(2) ? nil : RecordID(bytes: row.bytes(2)).uuid, entry: entry))
+    }
+    return rows
+  }
+
+  /// Returns the names of the devices that can have written values.
+  func authorNames() throws -> [DeviceID: String] {
+    var names = try deviceNames()
+    let device = try knownState().zone.device
+    if try storedValue(AccountState.name) != nil { names[device] = try accountState().deviceName }
+    return names
+  }
+
+  /// Returns an entry in terms of the model; nil if the model does not have the entity.
+  func item(_ row: StoredJournalEntry, _ names: [DeviceID: String]) throws -> JournalItem? {
+    guard let entity = schema.number(of: row.entry.losing.entity) else { return nil }
+    func author(_ record: Record) -> JournalItem.Author? {
+      record.latestStamp.map { JournalItem.Author(deviceName: names[$0.device], date: $0.time.date) }
+    }
+    let compiled = schema.model.entities[entity]
+    let none = RecordedValues([:], of: compiled)
+    return JournalItem(
+      number: row.number, date: row.date, reason: row.entry.reason, entityName: compiled.name,
+      objectID: try self.row(of: row.entry.id)?.object.map(store.space.objectID), stableID: row.entry.id.uuid,
+      propertyNames: row.entry.losing.fields.compactMap { propertyName($0.property, ofEntity: entity) }.sorted(),
+      values: try values(of: row.entry.losing, entity),
+      largePropertyNames: Set(
+        row.entry.losing.fields.compactMap { $0.value.isAsset ? propertyName($0.property, ofEntity: entity) : nil }),
+      author: author(row.entry.losing) ?? .init(deviceName: nil, date: nil),
+      winningValues: try row.entry.winning.map { try values(of: $0, entity) } ?? none, winner: row.entry.winning.flatMap(author),
+      object: try row.entry.object.map { try values(of: $0, entity) }, restoredID: row.restored)
+  }
+
   /// Returns the name of a property.
-  private func propertyName(_ id: PropertyID, ofEntity number: Int) -> String? {
+  func propertyName(_ id: PropertyID, ofEntity number: Int) -> String? {
     schema.entities[number].property(id).map { schema.model.entities[number].slots[$0.slot].name }
   }
 

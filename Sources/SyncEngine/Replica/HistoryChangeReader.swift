@@ -64,7 +64,7 @@ struct HistoryChangeReader {
     guard var reader = try historyReader(after: number) else { return (0, 0) }
     var objects = RowKeySet()
     while let fragment = try reader.next() {
-      for change in fragment.changes { objects.insert(change.changedObjectID.reference.rawValue) }
+      for change in fragment.changes where isSent(change) { objects.insert(change.changedObjectID.reference.rawValue) }
       guard fragment.isLast else { continue }
       if !objects.isEmpty { saves += 1 }
       changes += objects.count
@@ -92,8 +92,21 @@ struct HistoryChangeReader {
     return changed
   }
 
+  /// Whether a change of an object has anything to send.
+  func isSent(_ change: PersistentHistoryChange) -> Bool {
+    if change.changeType != .update || !change.links.isEmpty || !change.orders.isEmpty { return true }
+    let entity = schema.model.entities[change.changedObjectID.reference.entity]
+    return change.updatedProperties.contains { isSent($0, change, entity) }
+  }
+
+  /// Whether a property of a change is sent.
+  func isSent(_ name: String, _ change: PersistentHistoryChange, _ entity: CompiledEntity) -> Bool {
+    guard !change.derivedProperties.contains(name), let slot = entity.storedSlot(named: name) else { return false }
+    return schema.entities[entity.number].property(inSlot: slot) != nil
+  }
+
   /// Returns a reader of the transactions after a number; nil without a history.
-  private func historyReader(after number: Int64, through last: Int64? = nil) throws -> HistoryReader? {
+  func historyReader(after number: Int64, through last: Int64? = nil) throws -> HistoryReader? {
     guard let ids = try history.historyIDs() else { return nil }
     var query = HistoryQuery()
     (query.after, query.kinds) = (number, Self.kinds)

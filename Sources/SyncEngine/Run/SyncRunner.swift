@@ -65,9 +65,7 @@ package actor SyncRunner {
   ) throws {
     // Records contain values that only other versions of the model have.
     try replica.adoptModel(batch: limits.recordsInBatch)
-    let (state, account) = try replica.transaction { (try replica.knownState(), try replica.accountState()) }
-    zone = state.zoneID
-    sealing = try ZoneSealing(account.openBundle().keys(of: zone), signedBy: account.deviceKeys.signing)
+    (zone, sealing) = try replica.transaction { (try replica.knownState().zoneID, try replica.zoneSealing()) }
     (self.hub, self.limits, self.wall) = (hub, limits, wall)
     client = SyncClient(replica.schema.syncModel, sealing, ZoneHashing(zone: zone), limits: limits)
     self.replica = replica
@@ -385,27 +383,13 @@ extension SyncRunner {
 
   private func send(_ event: SyncEvent) { receiver.withLock { $0 }?(event) }
 
-  /// The number of records among which those that cannot be opened are searched. Records are found by their names, which are keyed hashes.
-  private static let searchedRecords = 100_000
-
   /// Returns the records that could not be opened, those that are known first.
   private func findUnreadableRecords() throws -> [SyncEvent.UnreadableRecord] {
-    var names = replica.takeUnreadableRecords()
+    let names = replica.takeUnreadableRecords()
     if names.isEmpty { return [] }
-    return try replica.transaction {
-      var found: [SyncEvent.UnreadableRecord] = []
-      var last: RecordID?
-      var searched = 0
-      while !names.isEmpty, searched < Self.searchedRecords {
-        let records = try replica.records(after: last, maximumCount: Self.baselineBatch)
-        guard let final = records.last else { break }
-        for id in records where names.remove(try sealing.name(of: id)) != nil { found.append(.init(id: id.uuid)) }
-        last = final
-        searched += records.count
-      }
-      found += names.map { _ in .init(id: nil) }
-      return Array(found.prefix(SyncEvent.maximumUnreadableCount))
-    }
+    let found = try replica.transaction { try UnreadableNames(names, sealing).records(in: replica) }
+    let events = found.map { SyncEvent.UnreadableRecord(id: $0.uuid) } + (found.count..<names.count).map { _ in .init(id: nil) }
+    return Array(events.prefix(SyncEvent.maximumUnreadableCount))
   }
 }
 
