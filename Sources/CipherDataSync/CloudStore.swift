@@ -15,6 +15,8 @@ final class CloudStore: Sendable {
   private let events: CloudEventChannel
   /// Reports an event to the container.
   private let report: @Sendable (CloudEvent) -> Void
+  /// Returns what the application does with imports.
+  private let importHandler: @Sendable () -> ImportHandling.Handler?
 
   private struct State {
     var service: SyncService?
@@ -35,9 +37,10 @@ final class CloudStore: Sendable {
 
   init(
     _ store: PersistentStore, of coordinator: PersistentStoreCoordinator, _ options: CloudOptions, _ events: CloudEventChannel,
-    _ report: @escaping @Sendable (CloudEvent) -> Void
+    _ importHandler: @escaping @Sendable () -> ImportHandling.Handler?, _ report: @escaping @Sendable (CloudEvent) -> Void
   ) {
     (self.store, self.coordinator, self.options, self.events, self.report) = (store, coordinator, options, events, report)
+    self.importHandler = importHandler
   }
 
   private func send(_ event: SyncEvent) { report(CloudEvent(event, storeIdentifier: store.identifier, path: path)) }
@@ -141,6 +144,7 @@ final class CloudStore: Sendable {
   @discardableResult
   private func keep(_ service: SyncService) -> SyncService {
     service.setAssetPolicy(options.assetPolicy)
+    service.setImportHandler(importHandler())
     service.setEventReceiver { [weak self] event in self?.send(event) }
     let isEnded = state.withLock { state in
       if !state.isEnded { state.service = service }
@@ -161,6 +165,9 @@ final class CloudStore: Sendable {
     former.supervision?.cancel()
     former.service?.end()
   }
+
+  /// Uses another handler of imports from the next import on.
+  func updateImportHandler() { state.withLock { $0.service }?.setImportHandler(importHandler()) }
 
   // MARK: Rounds
 

@@ -37,6 +37,17 @@ import Synchronization
 public final class PersistentCloudContainer: PersistentContainer, @unchecked Sendable {  // locked
   private let cloudStores = Mutex<[CloudStore]>([])
   private let channel = CloudEventChannel()
+  private let handler = Mutex<CloudImportHandler?>(nil)
+
+  /// Changes what other devices have sent before it becomes visible: for example, to make one object of two with the same natural key. Set
+  /// it before the stores are loaded. See ``CloudImportHandler``.
+  public var importHandler: CloudImportHandler? {
+    get { handler.withLock { $0 } }
+    set {
+      handler.withLock { $0 = newValue }
+      for store in cloudStores.withLock({ $0 }) { store.updateImportHandler() }
+    }
+  }
 
   // MARK: Stores
 
@@ -55,7 +66,9 @@ public final class PersistentCloudContainer: PersistentContainer, @unchecked Sen
       stores.removeAll { known in removed.contains { $0 === known } }
       let added = open.filter { store in !stores.contains { $0.store === store } }.compactMap { store in
         store.storeDescription.cloudOptions.map { options in
-          CloudStore(store, of: persistentStoreCoordinator, options, channel) { [weak self] in self?.send($0) }
+          CloudStore(
+            store, of: persistentStoreCoordinator, options, channel, { [weak self] in self?.importHandling(of: store) },
+            { [weak self] in self?.send($0) })
         }
       }
       stores += added

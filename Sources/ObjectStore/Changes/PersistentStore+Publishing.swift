@@ -12,6 +12,8 @@ struct UncommittedChanges {
   private var isIncomplete = false
   /// Whether the change sets were discarded because they listed too many objects. Further ones need not be created.
   private(set) var isTooLarge = false
+  /// Whether the change sets are published as one.
+  var areCombined = false
   /// The observation of the outermost transaction, if the coordinator reports the store's changes.
   var observation: TransactionObservation?
 
@@ -55,7 +57,10 @@ struct UncommittedChanges {
     return isIncomplete || isTooLarge ? nil : changeSets
   }
 
-  private mutating func reset() { (changeSets, listedCount, isIncomplete, isTooLarge) = ([], 0, false, false) }
+  private mutating func reset() {
+    (changeSets, listedCount, isIncomplete, isTooLarge) = ([], 0, false, false)
+    areCombined = false
+  }
 }
 
 extension PersistentStore {
@@ -99,13 +104,19 @@ extension PersistentStore {
       throw error
     }
     cache.resume()
-    guard let changeSets = uncommitted.withLock({ $0.commit() }) else {
+    let (areCombined, committed) = uncommitted.withLock { ($0.areCombined, $0.commit()) }
+    guard let changeSets = committed else {
       // There were no observers when the transaction began, or there are too many changes.
       if observers.isEmpty { observers.notifyListeners() } else { observers.notify(ChangeSet(wholeOf: self)) }
       return
     }
+    if areCombined, let combined = ChangeSet(combining: changeSets, of: self) { return observers.notify(combined) }
     for changes in changeSets { observers.notify(changes) }
   }
+
+  /// Publishes the changes of the running transaction as one change set, which lists each object once: observers do not see the states
+  /// between its requests.
+  package func combineChanges() { uncommitted.withLock { $0.areCombined = true } }
 }
 
 /// The observers of the commits to a coordinator's stores. Safe to use from any thread.

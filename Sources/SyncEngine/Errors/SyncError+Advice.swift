@@ -36,6 +36,10 @@ extension SyncError.Code {
       ErrorAdvice(
         user: "Synchronization was interrupted. Switch it off and on again.",
         developer: "Do not disable the history or the stable IDs of a synchronized store. Leave the account, and join it again.")
+    case .importHandlerFailed:
+      ErrorAdvice(
+        user: "Changes of other devices could not be added. Update this app.",
+        developer: "Correct the cause, which underlying says, in the import handler. The same import is passed to it again.")
     case .assetMissing:
       ErrorAdvice(
         user: "A file is not on this device yet. Try again when you are connected.",

@@ -24,6 +24,8 @@ public struct SyncError: Error, Sendable, CustomStringConvertible {
     case neededBySynchronization
     /// Values of the journal cannot be restored.
     case notRestorable
+    /// The application's handler of imports has thrown an error, which ``SyncError/underlying`` is.
+    case importHandlerFailed
     /// A large value of an attribute is not on this device, and the hub cannot be reached or does not have it.
     case assetMissing
     /// No store of the container is to be synchronized, or several are and the call concerns one.

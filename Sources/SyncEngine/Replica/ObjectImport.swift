@@ -9,7 +9,7 @@ struct ObjectImport {
   private var model: CompiledModel { replica.schema.model }
   /// The objects to write, with the object that each record had last.
   private var objects: [(id: RecordID, object: SyncedObject, known: ObjectReference?)] = []
-  private var deleted: Set<ObjectReference> = []
+  private(set) var deleted: Set<ObjectReference> = []
   private var addedLinks: [Link] = []
   private var removedLinks: [Link] = []
 

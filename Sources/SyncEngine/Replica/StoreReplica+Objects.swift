@@ -88,7 +88,26 @@ extension StoreReplica {
         objects.remove(link)
       }
     }
-    for (id, reference) in try objects.finish(reference(of:)) { try setObject(reference, of: id) }
+    let inserted = try objects.finish(reference(of:))
+    for (id, reference) in inserted { try setObject(reference, of: id) }
     running.changedCount += changes.count
+    if importHandling.handler != nil { try collect(changes, inserted: inserted.map(\.object), deleted: objects.deleted) }
+  }
+
+  /// Collects the changed objects for the application.
+  private func collect(
+    _ changes: [(id: RecordID, object: SyncedObject?)], inserted: [ObjectReference], deleted: Set<ObjectReference>
+  ) throws {
+    for object in inserted { running.imported.addInserted(object) }
+    for object in deleted { running.imported.addDeleted(object) }
+    for (id, object) in changes {
+      if let reference = try reference(of: id) {
+        if object != nil { running.imported.addUpdated(reference) }
+      } else if let link = try object?.link(schema.syncModel) ?? link(of: id) {
+        for end in [link.source, link.destination] {
+          if let reference = try reference(of: end) { running.imported.addUpdated(reference) }
+        }
+      }
+    }
   }
 }

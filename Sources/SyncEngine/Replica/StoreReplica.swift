@@ -35,8 +35,13 @@ package final class StoreReplica: SyncStore {
     var outbox: Digest?
     /// The number of objects that were inserted, changed or deleted.
     var changedCount = 0
+    /// Those objects, if the application handles imports.
+    var imported = ImportCollector()
   }
   var running = Running()
+
+  /// What the application does with imports.
+  package let importHandling = ImportHandling()
 
   /// The records that could not be opened, since the last call of ``takeUnreadableRecords()``.
   var unreadableRecords: Set<RecordName> = []
@@ -93,6 +98,7 @@ package final class StoreReplica: SyncStore {
         }
         result = try body()
         try writeState()
+        try handleImport()
       }
     } catch {
       pendingSaves = nil

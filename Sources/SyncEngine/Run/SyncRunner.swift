@@ -56,6 +56,8 @@ package actor SyncRunner {
   private var events = RoundEvents()
   /// Which large values are downloaded.
   nonisolated let assetPolicy = Mutex(AssetPolicy.eager)
+  /// What the application does with imports.
+  nonisolated let importHandling: ImportHandling
   private nonisolated let receiver = Mutex<(@Sendable (SyncEvent) -> Void)?>(nil)
 
   /// Prepares to synchronize a replica of an account's zone.
@@ -67,6 +69,7 @@ package actor SyncRunner {
     try replica.adoptModel(batch: limits.recordsInBatch)
     (zone, sealing) = try replica.transaction { (try replica.knownState().zoneID, try replica.zoneSealing()) }
     (self.hub, self.limits, self.wall) = (hub, limits, wall)
+    importHandling = replica.importHandling
     client = SyncClient(replica.schema.syncModel, sealing, ZoneHashing(zone: zone), limits: limits)
     self.replica = replica
   }

@@ -105,6 +105,9 @@ package final class SyncService: Sendable {
   /// Sets which large values of other devices are downloaded, from the next round on.
   package func setAssetPolicy(_ policy: AssetPolicy) { runner.assetPolicy.withLock { $0 = policy } }
 
+  /// Sets what the application does with imports before they are visible.
+  package func setImportHandler(_ handler: ImportHandling.Handler?) { runner.importHandling.handler = handler }
+
   /// Downloads a large value, unless it is on the device.
   ///
   /// - Parameter slot: The slot of a binary attribute.
