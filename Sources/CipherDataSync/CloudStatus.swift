@@ -27,6 +27,11 @@ public struct CloudStatus: Sendable, Hashable {
   public let missingValues: Int
   /// The size of the missing large values in bytes.
   public let missingBytes: Int64
+  /// The least version of the model that the account requires; nil if any version may be used. See
+  /// ``PersistentCloudContainer/requireModelVersion(_:of:)``.
+  public let requiredModelVersion: String?
+  /// Whether the store's model is older than that, so that nothing is sent or imported.
+  public let isModelTooOld: Bool
   /// When everything was sent and pulled last.
   public let lastSuccess: Date?
   /// The message of the error that prevents synchronization, and when it occurred last; nil if the last attempt succeeded.
@@ -48,6 +53,7 @@ public struct CloudStatus: Sendable, Hashable {
     (addedObjects, unsentObjects, unreadableRecords) = (status.baselineCount, status.unsentCount, status.unreadableCount)
     (missingValues, missingBytes) = (status.missingAssets, status.missingBytes)
     (lastSuccess, lastError, lastErrorDate) = (status.report.lastSuccess, status.report.lastError, status.report.lastErrorDate)
+    (requiredModelVersion, isModelTooOld) = (status.requiredModelVersion?.description, status.isModelTooOld)
     (isVerified, verificationDate) = (status.report.isVerified, status.report.verificationDate)
   }
 }

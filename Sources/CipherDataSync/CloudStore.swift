@@ -255,6 +255,17 @@ final class CloudStore: Sendable {
     }
   }
 
+  /// Requires a version of the model, and sends that if the hub can be used.
+  func requireModelVersion(_ text: String?) async throws -> String {
+    let version = try text.map { text in
+      guard let version = ModelVersion(text) else { throw SyncError(.invalidModelVersion(text), path: path) }
+      return version
+    }
+    let required = try await reading { try $0.requireModelVersion(version) }
+    _ = try? await runRound(pulls: false)
+    return required.description
+  }
+
   func pendingChanges(_ maximumCount: Int) async throws -> CloudPendingChanges {
     CloudPendingChanges(try await reading { try $0.pendingReport(maximumCount: maximumCount) }, storeIdentifier: store.identifier)
   }

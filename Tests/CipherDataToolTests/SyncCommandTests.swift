@@ -170,7 +170,8 @@ final class SyncCommandTests: XCTestCase {
       fields.map(\.key),
       [
         "store", "account", "zone", "device", "hub", "cursor", "pendingSaves", "pendingChanges", "sendingBytes", "addedObjects",
-        "unsentObjects", "unreadableRecords", "missingValues", "missingBytes", "lastSuccess", "lastError", "lastErrorDate", "verified",
+        "unsentObjects", "unreadableRecords", "missingValues", "missingBytes", "requiredModel", "modelTooOld", "lastSuccess", "lastError",
+        "lastErrorDate", "verified",
         "verificationDate", "events",
       ])
     let other = try fixture.status("B.store")

@@ -1,5 +1,6 @@
 import CipherDataToolKit
 import Foundation
+import ObjectModel
 import XCTest
 
 /// `cipherdata sync journal`, `restore`, `pending` and `conflicts`.
@@ -101,5 +102,25 @@ final class SyncJournalCommandTests: XCTestCase {
     try fixture.succeed("run", "A.store")
     XCTAssertEqual(try fixture.succeed("pending", "A.store").output, "")
     XCTAssertEqual(try fixture.sync(["pending", "A.store", "--limit", "-1"]).status, 64)
+  }
+
+  func testAVersionOfTheModelIsRequired() async throws {
+    let fixture = try await SyncFixture()
+    var newer = SyncFixture.model
+    newer.versionIdentifiers = ["2"]
+    try await fixture.tool.makeStore(of: newer, at: "N.store")
+    try fixture.succeed("start", "N.store", "--hub", "hub.store", "--recovery", "recovery")
+    XCTAssertTrue(try fixture.succeed("require-model", "N.store").error.contains("version 2 of the model is required"))
+    XCTAssertTrue(try fixture.succeed("pending", "N.store").output.contains("  the required version of the model"))
+    try fixture.succeed("run", "N.store")
+    XCTAssertTrue(try fixture.succeed("status", "N.store").output.contains("Model:        version 2 is required\n"))
+    _ = try fixture.sync(["join", "A.store", "--hub", "hub.store", "--recovery", "recovery"])
+    try fixture.fail(65, ["requires version 2 of the model", "Update the program"], "run", "A.store")
+    let status = try fixture.status("A.store")
+    XCTAssertEqual(status["requiredModel"], .string("2"))
+    XCTAssertEqual(status["modelTooOld"], .bool(true))
+    XCTAssertTrue(try fixture.succeed("status", "A.store").output.contains("version 2 is required; the store's model has none"))
+    try fixture.fail(65, ["has no version that could be required"], "require-model", "A.store")
+    XCTAssertEqual(try fixture.sync(["require-model", "A.store", "--version", "two"]).status, 64)
   }
 }

@@ -14,7 +14,7 @@ struct SyncCommand: AsyncParsableCommand {
       """,
     subcommands: [
       Start.self, Join.self, Approve.self, Run.self, Status.self, Pending.self, Conflicts.self, Journal.self, Restore.self, Verify.self,
-      Reconcile.self, Leave.self,
+      Reconcile.self, RequireModel.self, Leave.self,
     ])
 
   static func checkHub(_ path: String) throws {

@@ -57,6 +57,7 @@ extension SyncCommand {
       for change in changes {
         let key = change.objectID.map { "p\($0.key)" } ?? change.stableID?.uuidString.lowercased() ?? "without an ID"
         var line = "  \(change.type.rawValue)  \(change.entityName ?? "link") \(key)"
+        if change.isModelRequirement { line = "  the required version of the model" }
         if !change.propertyNames.isEmpty { line += ": \(change.propertyNames.joined(separator: ", "))" }
         if change.size > 0 { line += " (\(InfoText.bytes(Int(change.size))))" }
         if change.isBlocked { line += ", waits: its record on the hub cannot be read" }

@@ -46,7 +46,9 @@ extension SyncCommand {
         ("sendingBytes", .integer(status.frozenBytes)), ("addedObjects", status.baselineCount.map { .integer($0) } ?? .null),
         ("unsentObjects", .integer(status.unsentCount)), ("unreadableRecords", .integer(status.unreadableCount)),
         ("missingValues", .integer(status.missingAssets)), ("missingBytes", .integer(Int(status.missingBytes))),
-        ("lastSuccess", time(report.lastSuccess)), ("lastError", report.lastError.map { .string($0) } ?? .null),
+        ("requiredModel", status.requiredModelVersion.map { .string($0.description) } ?? .null),
+        ("modelTooOld", .bool(status.isModelTooOld)), ("lastSuccess", time(report.lastSuccess)),
+        ("lastError", report.lastError.map { .string($0) } ?? .null),
         ("lastErrorDate", time(report.lastErrorDate)), ("verified", report.isVerified.map { .bool($0) } ?? .null),
         ("verificationDate", time(report.verificationDate)), ("events", .array(events.map(json))),
       ])
@@ -89,6 +91,10 @@ extension SyncCommand {
       ]
       lines += error(status.report)
       lines.append(("Verification", verification(status.report)))
+      if let required = status.requiredModelVersion {
+        let present = status.modelVersion.map { "the store has \($0)" } ?? "the store's model has none"
+        lines.append(("Model", "version \(required) is required\(status.isModelTooOld ? "; \(present)" : "")"))
+      }
       if status.unreadableCount > 0 {
         lines.append(("Unreadable", "\(CountText.text(status.unreadableCount, "record")), kept until they can be opened"))
       }

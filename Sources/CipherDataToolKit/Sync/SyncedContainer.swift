@@ -69,6 +69,9 @@ struct SyncedContainer: Sendable {
   /// Returns what devices disagree about.
   func openConflicts() throws -> OpenConflicts { try replica().openConflicts() }
 
+  /// Requires a version of the model of all devices.
+  func requireModelVersion(_ version: ModelVersion?) throws -> ModelVersion { try replica().requireModelVersion(version) }
+
   /// Restores values that have lost, in this order.
   ///
   /// - Returns: The objects that have them now.

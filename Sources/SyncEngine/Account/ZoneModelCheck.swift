@@ -26,7 +26,7 @@ struct ZoneModelCheck {
         // The first round keeps records that cannot be opened.
         guard let record = try? sealing.open(stored).record else { continue }
         if schema.number(of: record.entity) != nil { return }
-        if !record.isDeleted { hasObjects = true }
+        if !record.isDeleted, record.entity != ModelRequirement.entity { hasObjects = true }
       }
       if page.isLast { break }
       request.start = request.start ?? page.head.sequence

@@ -55,6 +55,10 @@ extension SyncError.Code {
       ErrorAdvice(
         user: "These data belong to another app or to other data, and cannot be synchronized with this account.",
         developer: "Join with a store of the same model or of another version of it, or create an account for this store.")
+    case .modelTooOld:
+      ErrorAdvice(
+        user: "Update this app to continue synchronization. Your changes are kept on this device, and sent then.",
+        developer: "Ship a version whose model has at least the required identifier, or require an earlier one from a device that has it.")
     case .joinRefused:
       ErrorAdvice(
         user: "The other device has not admitted this one. Compare the codes, and try again.",

@@ -36,6 +36,8 @@ public struct SyncError: Error, Sendable, CustomStringConvertible {
     case accountNotFound
     /// The store's model has none of the entities of the account's objects.
     case differentModel
+    /// The account requires a later version of the model: see `requireModelVersion(_:of:)` of `PersistentCloudContainer`.
+    case modelTooOld
     /// The user of an existing device has refused the request to join, or the messages between the devices were changed on their way.
     case joinRefused
     /// The request to join was not approved in time, was canceled, or was answered by another device.
@@ -65,8 +67,12 @@ public struct SyncError: Error, Sendable, CustomStringConvertible {
   /// The error that caused this one.
   public let underlying: (any Error)?
 
+  /// The version of the model that is required, if the error is that the model is older.
+  let requiredModelVersion: String?
+
   package init(_ reason: Reason, path: String? = nil, underlying: (any Error)? = nil) {
     (code, message, obstacles) = (reason.code, reason.message, reason.obstacles)
+    requiredModelVersion = reason.requiredModelVersion
     (self.path, self.underlying) = (path, underlying)
   }
 
@@ -80,6 +86,7 @@ public struct SyncError: Error, Sendable, CustomStringConvertible {
     let code: Code
     let message: String
     var obstacles: [String] = []
+    var requiredModelVersion: String?
 
     package init(_ code: Code, _ message: String) { (self.code, self.message) = (code, message) }
   }

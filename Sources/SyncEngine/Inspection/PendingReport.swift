@@ -24,6 +24,8 @@ package struct PendingReport: Hashable, Sendable {
     package var size: Int64
     /// Whether it waits until the record on the hub, which cannot be opened, can be.
     package var isBlocked = false
+    /// Whether it is the required version of the model, and not an object.
+    package var isModelRequirement: Bool { stableID == ModelRequirement.id.uuid }
   }
 
   /// A save of the application.

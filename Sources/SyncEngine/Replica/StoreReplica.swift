@@ -22,8 +22,8 @@ package final class StoreReplica: SyncStore {
   struct Running {
     /// The tables in the transaction; nil outside of one.
     fileprivate var tables: StoreTransaction?
-    fileprivate var storedState: ReplicaState?
-    fileprivate var state: ReplicaState?
+    fileprivate(set) var storedState: ReplicaState?
+    fileprivate(set) var state: ReplicaState?
     var entries = RecordCache()
     /// The links of records that the transaction has deleted.
     var formerLinks: [RecordID: Link] = [:]
@@ -97,6 +97,7 @@ package final class StoreReplica: SyncStore {
           do { try readPendingSaves() } catch let error as SyncError where error.code == .historyMissing { pendingSaves = nil }
         }
         result = try body()
+        try checkRequirement()
         try writeState()
         try handleImport()
       }

@@ -42,6 +42,11 @@ package struct SyncStatus: Hashable, Sendable {
   /// The number of large values that only the hub has, and their size in bytes.
   package var missingAssets: Int
   package var missingBytes: Int64
+  /// The least version of the model that the zone requires, and the version of the store's model; nil without one.
+  package var requiredModelVersion: ModelVersion?
+  package var modelVersion: ModelVersion?
+  /// Whether the store's model is older than that, so that nothing is sent or imported.
+  package var isModelTooOld: Bool { requiredModelVersion.map { required in modelVersion.map { $0 < required } ?? true } ?? false }
   package var report: SyncReport
 }
 
@@ -54,11 +59,11 @@ extension StoreReplica {
 
   /// Returns the state of synchronization. Neither waits for other processes that write to the store, nor needs a writable store.
   package func status() throws -> SyncStatus {
-    let (state, account, counts, frozenBytes, missing, report) = try snapshot {
+    let (state, account, counts, frozenBytes, missing, report, required) = try snapshot {
       (
         try knownState(), try accountState(), (unreadable: try quarantinedCount(), unsent: try unsentCount()),
         try outbox().map { CommitCoding.encode($0.commit).count } ?? 0, try assetEntries(at: [.hub, .lost]).map(\.asset.size),
-        try self.report()
+        try self.report(), try requiredModelVersion()
       )
     }
     let pending = try reader.count(after: state.consumedThrough)
@@ -68,7 +73,8 @@ extension StoreReplica {
       device: account.deviceName, hubPath: account.hubPath, cursor: state.zone.accepted?.sequence ?? state.zone.base.sequence,
       pendingSaves: pending.saves, pendingChanges: pending.changes, frozenBytes: frozenBytes, baselineCount: state.baseline?.count,
       unsentCount: counts.unsent, unreadableCount: counts.unreadable, missingAssets: missing.count,
-      missingBytes: missing.reduce(0) { $0.addingReportingOverflow($1).partialValue }, report: report)
+      missingBytes: missing.reduce(0) { $0.addingReportingOverflow($1).partialValue }, requiredModelVersion: required,
+      modelVersion: modelVersion, report: report)
   }
 }
 

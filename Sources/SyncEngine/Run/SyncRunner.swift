@@ -51,6 +51,8 @@ package actor SyncRunner {
   private var isRegistered = false
   /// The number of answers of the hub in the round that it does not have chunks of large values.
   var missingChunkAnswers = 0
+  /// Whether the round must not send anything, because the model is too old.
+  private var sendsNothing = false
   private var isRunning = false
   private var waiting: [CheckedContinuation<Void, Never>] = []
   private var events = RoundEvents()
@@ -116,6 +118,19 @@ package actor SyncRunner {
       // A device is certified before it sends anything. If that failed after the store became a new device, it is certified now.
       let isNewDevice = try await certify()
       if isCopy || isNewDevice { try noteNewDevice(in: &round) }
+      sendsNothing = false
+      if let required = try replica.snapshot({ try replica.unmetRequirement() }) {
+        // A pull shows whether it is still required.
+        if !pulls { throw SyncError(.modelTooOld(required: required, known: replica.modelVersion), path: replica.path) }
+        sendsNothing = true
+        try await process(actions, through: last, &round, progress)
+        try await process(handle(.remoteChange), through: last, &round, progress)
+        if let required = try replica.snapshot({ try replica.unmetRequirement() }) {
+          throw SyncError(.modelTooOld(required: required, known: replica.modelVersion), path: replica.path)
+        }
+        sendsNothing = false
+        actions = []
+      }
       try await process(actions, through: last, &round, progress)
       try await process(handle(pulls ? .remoteChange : .save), through: last, &round, progress)
       try await transferAssets(&round, progress) { round in
@@ -124,6 +139,7 @@ package actor SyncRunner {
       endEvents(round)
       return round
     } catch {
+      if let required = (error as? SyncError)?.requiredModelVersion { try? replica.setUnmetRequirement(required) }
       endEvents(round, error, otherwise: pulls ? .import : .export)
       renewClient()
       throw error
@@ -218,7 +234,7 @@ package actor SyncRunner {
           group.addTask { (action, await Self.answer(action, hub, zone)) }
         }
       }
-      start(first)
+      start(first.filter { !sendsNothing || !$0.isPush })
       while let (action, answer) = try await group.next() {
         try Task.checkCancellation()
         do {
@@ -228,6 +244,7 @@ package actor SyncRunner {
             continue
           }
           var actions = try await process(event, of: action, &round, &own)
+          if sendsNothing { actions.removeAll(where: \.isPush) }
           if try actions.contains(where: \.isPush) && replica.isSettled(through: last) {
             actions.removeAll(where: \.isPush)
             isPostponed = true
@@ -241,7 +258,7 @@ package actor SyncRunner {
     }
     if let failure { throw failure }
     // The commit is in the store.
-    if isPostponed { renewClient() }
+    if isPostponed || sendsNothing { renewClient() }
   }
 
   /// Processes the answer to a request.
