@@ -159,6 +159,41 @@ final class QuarantineTests: XCTestCase {
     }
   }
 
+  /// The record may have been damaged on its way: it has the version of the hub, so nothing else shows that it has to be fetched again.
+  func testAComparisonFetchesRecordsAgainThatCouldNotBeOpened() throws {
+    for isInterrupted in [false, true] {
+      let (scenario, unreadable, other) = try scenario()
+      let (a, b) = (scenario.devices[0], scenario.devices[1])
+      try b.save(
+        PendingChange(unreadable, entity: Scenario.note, [Scenario.color: .integer(7)]),
+        PendingChange(other, entity: Scenario.note, [Scenario.color: .integer(7)]))
+      try b.synchronize()
+      // It still cannot be opened.
+      try b.synchronize(.reconcile)
+      XCTAssertEqual(try b.quarantinedCount(), 1)
+      try a.synchronize()
+      XCTAssertNil(a.objects[unreadable]?.values[Scenario.color])
+      XCTAssertEqual(a.objects[unreadable]?.values[Scenario.text], .text("2"))
+      XCTAssertEqual(b.objects[unreadable]?.values[Scenario.color], .integer(7), "What waits remains.")
+      b.keys.isMissing = { _ in false }
+      if isInterrupted {
+        _ = try b.handle(.reconcile)
+        b.restart()
+        try b.synchronize(.save)
+      } else {
+        try b.synchronize(.reconcile)
+      }
+      XCTAssertEqual(try b.quarantinedCount(), 0)
+      try a.synchronize()
+      for device in [a, b] {
+        XCTAssertEqual(device.objects[unreadable]?.values[Scenario.color], .integer(7))
+        XCTAssertEqual(device.objects[unreadable]?.values[Scenario.text], .text("2"))
+        XCTAssertTrue(try device.isIdle())
+      }
+      XCTAssertEqual(try b.verify(), Verification.Result())
+    }
+  }
+
   /// The device's version of the model does not declare the rule, so two saves together have another result than one after the other.
   func testAValueThatWaitsIsMergedAlthoughALaterOneIsNotSentYet() throws {
     let (scenario, unreadable, other) = try scenario()

@@ -93,7 +93,11 @@ package struct SyncClient {
     case .verified(let request, let answer): try receive(answer, to: request, in: store)
     case .verificationFailed: reconciliation?.request = nil
     case .reconcile:
-      try store.transaction { try requestReconciliation(in: store) }
+      try store.transaction {
+        // They have the versions of the hub. Without them, they are fetched again: they may have been damaged on the way.
+        try removeQuarantined(in: store)
+        try requestReconciliation(in: store)
+      }
       wantsPull = true
     case .keysChanged: try store.transaction { try reopenQuarantined(in: store) }
     case .copied:
