@@ -155,6 +155,43 @@ final class CloudImportHandlerTests: CloudTestCase {
     try one.close()
   }
 
+  func testContextsWithLoadedMembersMergeTheImportAndTheChangesOfTheHandler() async throws {
+    let one = try await device("one")
+    let key = try await one.createAccount()
+    try await Self.addNote("first", tag: "red", to: one)
+    try await one.waitUntilSynced()
+    let other = try await device("other", Self.mergesTags)
+    try await Self.addNote("second", tag: "red", to: other)
+    let notes = try await other.performBackgroundTask { context in
+      try context.fetch(FetchRequest<ManagedObject>(entityName: "Note")).map(\.objectID)
+    }
+    let merged = Mutex<[[String]]>([])
+    let context = ContextActor(container: other)
+    try await context.perform { context in
+      context.automaticallyMergesChangesFromParent = true
+      let note = context.object(with: notes[0])
+      XCTAssertEqual((try note.value(forKey: "tags") as? Set<ManagedObject>)?.count, 1)
+      let tag = try XCTUnwrap(try note.value(forKey: "mainTag") as? ManagedObject)
+      XCTAssertEqual((try tag.value(forKey: "mainNotes") as? Set<ManagedObject>)?.count, 1)
+      context.userInfo["loaded"] = [note, tag]
+    }
+    try await other.joinAccount(recoveryKey: key)
+    try await other.synchronize()
+    try await context.perform { context in
+      context.processPendingChanges()
+      let note = context.object(with: notes[0])
+      let tags = try XCTUnwrap(try note.value(forKey: "tags") as? Set<ManagedObject>)
+      let main = try XCTUnwrap(try note.value(forKey: "mainTag") as? ManagedObject)
+      XCTAssertEqual(tags, [main])
+      for members in ["notes", "mainNotes"] {
+        let texts = try (main.value(forKey: members) as? Set<ManagedObject> ?? []).compactMap { try $0.value(forKey: "text") as? String }
+        merged.withLock { $0.append(texts.sorted()) }
+      }
+    }
+    XCTAssertEqual(merged.withLock { $0 }, [["first", "second"], ["first", "second"]])
+    for container in [one, other] { try container.close() }
+  }
+
   func testAnImportWhoseHandlerThrowsIsInvisibleAndRepeated() async throws {
     let one = try await device("one")
     let key = try await one.createAccount()
