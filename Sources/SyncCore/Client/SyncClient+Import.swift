@@ -98,15 +98,15 @@ extension SyncClient {
     var (changed, unexpected) = (RecordSet(), RecordSet())
     // What the commit in the outbox has changed is known to the devices that have changed it since.
     let listed = try store.outbox().flatMap { $0.commit.digest == staging.listedOutbox ? $0 : nil }
-    let settled = listed?.through ?? zone.settledThrough
     try forEachStagedRecord(in: store) { stored in
       let opened = try? sealing.open(stored)
       if let reconciliation, let opened { try admit(stored, of: opened.id, reconciliation, in: store) }
-      if let (id, record) = opened, let entry = try store.entry(of: id) {
+      // A record that the listed commit has inserted has no entry yet.
+      if let (id, record) = opened, let entry = try store.entry(of: id) ?? listed.map({ _ in RecordEntry() }) {
         if stored.sequence == staging.listedSequence {
           try noteOwnEffects(on: id, entry, record, in: store)
         } else {
-          try noteLosses(of: id, entry, replacedBy: stored, record, after: settled, in: store)
+          try noteLosses(of: id, entry, replacedBy: stored, record, after: listed, in: store)
         }
       }
       changed.formUnion(try setBase(stored, opened, &zone, &unexpected, in: store))

@@ -8,13 +8,15 @@ extension SyncClient {
   ///
   /// - Parameters:
   ///   - entry: The entry before the import.
-  ///   - settled: The last save that the imported state knows.
+  ///   - listed: The commit in the outbox if the pull lists it. The imported state knows what it has changed.
   func noteLosses(
-    of id: RecordID, _ entry: RecordEntry, replacedBy stored: StoredRecord, _ new: Record, after settled: Int64, in store: some SyncStore
+    of id: RecordID, _ entry: RecordEntry, replacedBy stored: StoredRecord, _ new: Record, after listed: FrozenCommit?,
+    in store: some SyncStore
   ) throws {
     if new.isLink || model.isLink(new.entity) { return }
     if let base = entry.base, base.sequence >= stored.sequence || base.record.isDeleted { return }
     let zone = try store.zone()
+    let settled = listed?.through ?? zone.settledThrough
     // What a restored hub lacks is older than what it has, or the same.
     let held = zone.isSalvaging ? nil : entry.held
     let base = entry.base?.record
@@ -34,7 +36,8 @@ extension SyncClient {
       if !new.applying(unsent).isDeleted { return }
       try store.addToJournal(JournalEntry(id, .deletion, losing: unsent, winning: new.deletion, object: base.applying(unsent)))
     case (true, false):
-      if base == nil || changed.isEmpty || !new.applying(unsent).isDeleted { return }
+      // Without a base, what others have changed is known only of a record that the device has sent itself.
+      if base == nil && listed == nil || changed.isEmpty || !new.applying(unsent).isDeleted { return }
       let losing = Record(entity: new.entity, .live(changed))
       try store.addToJournal(JournalEntry(id, .deletion, losing: losing, winning: unsent.deletion, object: new))
     case (false, false):

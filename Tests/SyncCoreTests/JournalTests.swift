@@ -1,0 +1,62 @@
+import SyncCore
+import XCTest
+import _SyncSimulation
+
+/// Values that lose are kept, also if the device does not know yet what they have changed.
+final class JournalTests: XCTestCase {
+  /// Returns two devices with a note. One has inserted it and received no answer, the other has changed it.
+  private func scenario() throws -> (one: Scenario.Device, other: Scenario.Device, note: RecordID) {
+    let scenario = Scenario()
+    let (one, other) = (scenario.devices[0], scenario.devices[1])
+    let folder = try one.insertFolder("Home")
+    for device in scenario.devices { try device.synchronize() }
+    let note = try one.insertNote("first", in: folder)
+    for action in try one.handle(.save) { _ = try scenario.answer(action) }
+    one.restart()
+    try other.synchronize()
+    try other.set(Scenario.text, .text("of the other"), of: note)
+    try other.synchronize(.save)
+    return (one, other, note)
+  }
+
+  func testAChangeOfWhatWasSentAndNotAcknowledgedIsKept() throws {
+    let (one, other, note) = try scenario()
+    one.wall = other.wall + 10_000
+    try one.set(Scenario.text, .text("of one"), of: note)
+    try one.synchronize()
+    XCTAssertEqual(one.objects[note]?.values[Scenario.text], .text("of one"))
+    XCTAssertEqual(one.journal.map(\.reason), [.laterChange])
+    XCTAssertEqual(one.journal.first?.losing[Scenario.text]?.value, .text("of the other"))
+    XCTAssertEqual(one.journal.first?.winning?[Scenario.text]?.value, .text("of one"))
+  }
+
+  func testAChangeThatALaterOneHasReplacedMeanwhileIsKept() throws {
+    let (one, other, note) = try scenario()
+    try one.set(Scenario.text, .text("of one"), of: note)
+    other.wall = one.wall + 10_000
+    try other.set(Scenario.text, .text("later"), of: note)
+    try other.synchronize(.save)
+    try one.synchronize()
+    XCTAssertEqual(one.objects[note]?.values[Scenario.text], .text("later"))
+    XCTAssertEqual(one.journal.first?.losing[Scenario.text]?.value, .text("of one"))
+  }
+
+  func testAChangeOfWhatWasSentAndDeletedBeforeTheAnswerIsKept() throws {
+    let (one, _, note) = try scenario()
+    try one.delete(note)
+    try one.synchronize()
+    XCTAssertNil(one.objects[note])
+    XCTAssertEqual(one.journal.map(\.reason), [.deletion])
+    XCTAssertEqual(one.journal.first?.losing[Scenario.text]?.value, .text("of the other"))
+  }
+
+  func testNothingIsKeptIfNothingElseWasChanged() throws {
+    let (one, other, note) = try scenario()
+    try other.set(Scenario.text, .text("of the other again"), of: note)
+    try other.synchronize(.save)
+    try one.synchronize()
+    XCTAssertEqual(one.objects[note]?.values[Scenario.text], .text("of the other again"))
+    XCTAssertEqual(one.journal, [])
+    XCTAssertEqual(other.journal, [])
+  }
+}
