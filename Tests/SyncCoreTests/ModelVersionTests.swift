@@ -38,4 +38,25 @@ final class ModelVersionTests: XCTestCase {
     try b.adoptModel(Scenario.model)
     XCTAssertEqual(b.objects, [:])
   }
+
+  func testADeletionThatWasNotSentIsDeniedByALinkThatDeniesItInALaterVersion() throws {
+    let scenario = Scenario()
+    let (a, b) = (scenario.devices[0], scenario.devices[1])
+    var earlier = Scenario.model
+    earlier.entities[Scenario.folder]?.updateWins = true
+    var later = earlier
+    later.entities[Scenario.mentions] = .link(denying: [.linkDestination])
+    try a.adoptModel(earlier)
+    try b.adoptModel(later)
+    let home = try a.insertFolder("Home")
+    let note = try a.insertNote("Milk", in: home)
+    let folder = try a.insertFolder("Garden")
+    try a.link(note, folder)
+    try a.delete(folder, Scenario.folder)
+    try a.adoptModel(later)
+    XCTAssertNotNil(a.objects[folder], "the states alone decide, also before they are sent")
+    XCTAssertEqual(a.links, [[note, folder]])
+    for device in [a, b, a] { try device.synchronize() }
+    XCTAssertEqual(a.objects, b.objects)
+  }
 }

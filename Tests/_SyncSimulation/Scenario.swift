@@ -62,9 +62,7 @@ package final class Scenario {
     /// Gives the device another version of the model, and makes the objects from the records again.
     package func adoptModel(_ model: SyncModel) throws {
       (self.model, store.model) = (model, model)
-      try store.transaction {
-        try VisibleState(model, in: store, batch: 100).update(store.records(after: nil, maximumCount: .max))
-      }
+      try store.transaction { try VisibleState(model, in: store, batch: 100).updateAll() }
       restart()
     }
 

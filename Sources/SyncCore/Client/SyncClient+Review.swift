@@ -80,22 +80,6 @@ extension SyncClient {
   func forEachChange(
     after number: Int64, through end: Int64 = .max, in store: some SyncStore, _ body: (PendingSave, PendingChange) throws -> Void
   ) throws {
-    var last = number
-    while true {
-      let saves = try store.pendingSaves(after: last, maximumChangeCount: limits.recordsInBatch)
-      guard let final = saves.last else { return }
-      for save in saves {
-        if save.number > end { return }
-        for change in save.changes { try body(save, change) }
-        var position = save.changes.count
-        while position < save.changeCount {
-          let changes = try store.changes(of: save.number, from: position, maximumCount: limits.recordsInBatch)
-          if changes.isEmpty { break }
-          position += changes.count
-          for change in changes { try body(save, change) }
-        }
-      }
-      last = final.number
-    }
+    try store.forEachChange(after: number, through: end, maximumCount: limits.recordsInBatch, body)
   }
 }

@@ -12,10 +12,10 @@
 package final class VisibleState {
   let model: SyncModel
   let store: any SyncStore
-  private let batch: Int
+  let batch: Int
   /// The maximum number of objects that are read at once.
   private static let readCount = 500
-  private let settledThrough: Int64
+  let settledThrough: Int64
   let denyingReferences: [PropertyID]
 
   // What was read since the last batch.

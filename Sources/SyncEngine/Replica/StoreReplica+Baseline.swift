@@ -68,14 +68,7 @@ extension StoreReplica {
       guard var state = try replicaState(), state.modelChecksum != schema.model.checksum else { return }
       state.modelChecksum = schema.model.checksum
       try setReplicaState(state)
-      var last: RecordID?
-      let visible = try VisibleState(schema.syncModel, in: self, batch: batch)
-      while true {
-        let records = try records(after: last, maximumCount: batch)
-        guard let final = records.last else { return }
-        try visible.update(records)
-        last = final
-      }
+      try VisibleState(schema.syncModel, in: self, batch: batch).updateAll()
     }
   }
 
