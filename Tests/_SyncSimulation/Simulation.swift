@@ -87,6 +87,7 @@ package final class Simulation {
     hub = Hub(hashing, limits: hubLimits)
     keys = (0..<setup.deviceCount).map { _ in SimulatedKeys() }
     storage = SimulatedHub(incarnation: random.next())
+    checks.removesDeletions = setup.truncates
     checks.isRemoved = { [storage, hashing] in storage.removed[hashing.name(of: $0)] != nil }
     checks.hasReturned = { [storage, hashing] in storage.returned.contains(hashing.name(of: $0)) }
     checks.isDeleted = { [storage, hashing] id in
@@ -272,8 +273,7 @@ package final class Simulation {
         }
         try checks.check(device, in: self)
       }
-      let head = storage.head()
-      if try devices.allSatisfy({ try $0.client.isIdle(in: $0.store) && $0.store.state.zone.base == head }) { return }
+      if try devices.allSatisfy({ try isUpToDate($0) }) { return }
     }
     let states = devices.map { device in
       let state = device.store.state
@@ -282,6 +282,12 @@ package final class Simulation {
         + "unsent \(state.entries.filter(\.value.isUnsent).map { "\($0.key.low) \($0.value)" }), client \(device.client)"
     }
     throw SimulationFailure(invariant: "quiet", detail: "devices do not become idle: \(states.joined(separator: "; "))")
+  }
+
+  /// Whether a device has sent and pulled everything. It notices only with a pull that the hub was restored.
+  private func isUpToDate(_ device: SimulatedDevice) throws -> Bool {
+    let zone = device.store.state.zone
+    return try device.client.isIdle(in: device.store) && zone.base == storage.head() && zone.incarnation == storage.incarnation()
   }
 
   // MARK: Devices
@@ -382,8 +388,7 @@ package final class Simulation {
     device.store.callsUntilKill = nil
     checks.checkAgain(device)
     try device.store.transaction {
-      try VisibleState(device.model, in: device.store, batch: limits(of: device.number).recordsInBatch).update(
-        device.store.records(after: nil, maximumCount: .max))
+      try VisibleState(device.model, in: device.store, batch: limits(of: device.number).recordsInBatch).updateAll()
     }
   }
 

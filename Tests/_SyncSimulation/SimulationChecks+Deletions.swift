@@ -6,6 +6,8 @@ extension SimulationChecks {
   struct Knowledge {
     /// The latest times of the properties of the record, and of references to it, by devices.
     var times: [Writer: HybridTime] = [:]
+    /// The pending saves among it.
+    var saves: [Save] = []
 
     struct Writer: Hashable {
       let record: RecordID
@@ -46,6 +48,7 @@ extension SimulationChecks {
       where other > device.store.state.zone.settledThrough && other < save.number {
         for known in earlier.changes where known.id == change.id {
           for stamp in earlier.stamps { for field in known.fields(stamp) { knowledge.add(field, of: change.id) } }
+          knowledge.saves.append(earlier)
         }
       }
       save.known[position] = knowledge
@@ -89,7 +92,7 @@ extension SimulationChecks {
       guard let state = view.state(of: id), !state.isTombstone, state.deletionMark != nil else { continue }
       let writers = Set(state.fields.filter { !$0.property.isOfRecordOnly }.flatMap { field in field.writers.map { (field, $0) }.map(\.1) })
       // What was stamped again can be known under another stamp.
-      let all = writers.flatMap { byStamp[$0] ?? [] } + deletions.map(\.save)
+      let all = writers.flatMap { byStamp[$0] ?? [] } + deletions.map(\.save) + deletions.flatMap(\.knowledge.saves)
       if all.contains(where: { Set($0.stamps).count > 1 || $0.isReplaced }) || hasRenewals { continue }
       let unknown = state.fields.first { field in
         field.property != .deletion && field.rule != .union

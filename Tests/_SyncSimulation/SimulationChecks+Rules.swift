@@ -50,6 +50,10 @@ extension SimulationChecks {
     if rule == field.rule { return Self.merges(value, save, field) }
     // Another version of the model has written it. If that happened before the state got the rule, another such value can have replaced it.
     if field.rule == .counter || Self.merges(value, save, field) { return true }
+    if let object = baseline[written.id], object.values[property] != nil {
+      let former = baselineModels[written.id]?.merging(of: object.entity)[property] ?? .latest
+      if former < field.rule, rule != .latest || former != .latest { return true }
+    }
     return saves.contains { other in
       if other === save { return false }
       let isLater = (other.stamps.max() ?? other.lowestStamp) > save.lowestStamp

@@ -37,6 +37,8 @@ final class SimulationChecks {
   var isDeleted: (RecordID) -> Bool = { _ in false }
   var isRemoved: (RecordID) -> Bool = { _ in false }
   var hasReturned: (RecordID) -> Bool = { _ in false }
+  /// Whether the hub removes deletions, so that devices that were away compare their records with those of the hub.
+  var removesDeletions = false
 
   /// The records whose deletions a device has not received, because they were deleted before its first pull.
   private var omitted: [Int: Set<RecordID>] = [:]
@@ -266,7 +268,7 @@ final class SimulationChecks {
       // A restored store has what was deleted since, until it sends that or receives the deletion.
       if !isComparable, device != nil, !view.hasBase(change.id) { return true }
       // A device that was away does not fetch what the hub has of an object, or has removed, that both have deleted.
-      if change.values == nil, state.isDeleted { return true }
+      if removesDeletions, change.values == nil, state.isDeleted { return true }
     }
     // The hub was restored, and the deletion is not there again yet, although another device has sent what else the save has changed.
     if change.values == nil, device != nil, !isComparable, omitted.values.contains(where: { $0.contains(change.id) }) { return true }
