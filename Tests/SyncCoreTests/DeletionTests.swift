@@ -179,6 +179,26 @@ final class DeletionTests: XCTestCase {
     try synchronize(scenario)
   }
 
+  func testADeletionKnowsAnEarlierReinsertionOfItsDeviceUnderAnotherIdentity() throws {
+    for isSent in [true, false] {
+      let (scenario, folder) = try scenario(Self.model())
+      let (a, b) = (scenario.devices[0], scenario.devices[1])
+      try a.delete(folder, Scenario.folder)
+      try a.reinsert(folder)
+      // The hub accepts the former identity's commit, and no answer arrives.
+      if isSent { for action in try a.handle(.save) { _ = try scenario.answer(action) } }
+      try a.delete(folder, Scenario.folder)
+      _ = try a.handle(.copied)
+      a.restart()
+      XCTAssertEqual(a.objects, [:])
+      try synchronize(scenario)
+      XCTAssertEqual(b.objects, [:])
+      try b.reinsert(folder)
+      try synchronize(scenario)
+      XCTAssertNotNil(a.objects[folder])
+    }
+  }
+
   func testAChildOfADeletedObjectIsHiddenUntilThatComesBack() throws {
     let (scenario, folder) = try scenario(Self.model())
     let (a, b) = (scenario.devices[0], scenario.devices[1])

@@ -21,8 +21,10 @@ extension PendingChange {
 
   /// Returns the deletion as a part of the record's state.
   func deletionRecord(_ stamp: Stamp) -> Record {
-    guard let mark = deletionMark else { return Record(entity: entity, .deleted(stamp)) }
-    // The stamp of the deletion says that it has seen the earlier saves of its device, whatever stamps these get.
+    guard var mark = deletionMark else { return Record(entity: entity, .deleted(stamp)) }
+    // The stamp of the deletion says that it has seen the earlier saves of its device, whatever stamps these get. A revival, which that does
+    // not apply to, can be of such a save too.
+    if mark.entries.contains(where: { $0.property == .revival }) { mark = mark.adding(DeletionMark.Entry(.revival, stamp)) }
     let value = FieldValue.deletion(mark.adding(DeletionMark.Entry(.deletion, stamp)))
     return Record(entity: entity, .live([Field(.deletion, value, stamp, .deletion)]))
   }
