@@ -270,8 +270,9 @@ final class SimulationChecks {
       // A device that was away does not fetch what the hub has of an object, or has removed, that both have deleted.
       if removesDeletions, change.values == nil, state.isDeleted { return true }
     }
-    // The hub was restored, and the deletion is not there again yet, although another device has sent what else the save has changed.
-    if change.values == nil, device != nil, !isComparable, omitted.values.contains(where: { $0.contains(change.id) }) { return true }
+    // The hub was restored to a state before the deletion. That is not there again yet, although a device that never received it, because
+    // it was deleted or removed before its first pull, has or has sent what else the save has changed.
+    if device != nil, !isComparable, wasRemoved || omitted.values.contains(where: { $0.contains(change.id) }) { return true }
     if let device, omitted[device]?.contains(change.id) ?? false, view.state(of: change.id) == nil || change.values == nil { return true }
     // An object that was deleted before its insertion was sent leaves no record. Another object can have that.
     guard let state = view.state(of: change.id), state.isTombstone || view.serial(of: change.id) == save.serials[change.id] else {
