@@ -57,6 +57,19 @@ final class MergeRuleTests: XCTestCase {
     }
   }
 
+  func testWhatWasThereBeforeACounterIsNotSetAgain() {
+    for value in [FieldValue.null, .integer(5)] {
+      let former = Field(Self.attribute, value, Stamp(HybridTime(value: 1), DeviceID(1)))
+      let later = Stamp(HybridTime(value: 2), DeviceID(2))
+      let change = Field(Self.attribute, Counter(adding: .integer(3), later).fieldValue, later, .counter)
+      let state = Record(entity: Scenario.note, .live([former])).applying(Record(entity: Scenario.note, .live([change])))
+      let sum = Counter(state.fields[0].value).sum
+      XCTAssertEqual(sum, value == .null ? .integer(3) : .integer(8))
+      // The device that has written it sends it again to a restored hub, without knowing the counter.
+      XCTAssertEqual(state.applying(Record(entity: Scenario.note, .live([former]))), state)
+    }
+  }
+
   func testTheGreatestValueRemains() throws {
     try check(.max, .integer(3), .integer(5), is: .integer(5))
     try check(.max, from: .integer(9), .integer(3), .integer(5), is: .integer(9))

@@ -60,8 +60,10 @@ extension Field {
     if rule == change.rule { return joined(with: change) }
     if rule < change.rule {
       if change.rule != .counter { return with(change.rule).joined(with: change) }
-      // What was there is a part of the counter, the same one on all devices.
-      return Field(property, Counter(baseline: value, at: stamp.time).fieldValue, stamp, .counter).joined(with: change)
+      // What was there is a part of the counter, the same one on all devices. Null counts as 0: it must not be set again by a device that has
+      // not seen the counter.
+      let former = value.isNull && change.value != .null ? .integer(0) : value
+      return Field(property, Counter(baseline: former, at: stamp.time).fieldValue, stamp, .counter).joined(with: change)
     }
     if rule != .counter { return joined(with: change.with(rule)) }
     return Field(property, Counter(value).setting(change.value, change.stamp).fieldValue, Swift.max(stamp, change.stamp), .counter)
