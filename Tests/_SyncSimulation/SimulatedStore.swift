@@ -377,7 +377,7 @@ final class SimulatedStore: SyncStore {
     let rules = model?.merging(of: change.entity) ?? [:]
     guard let values = change.values else { return change }
     if state.objects[change.id] == nil, let known = known(of: change.id), known.isDeleted, known.deletionMark != nil {
-      return .reinsertion(of: change.id, entity: change.entity, values, in: known, rules: rules, first: stamp)
+      return .reinsertion(of: change.id, entity: change.entity, values, in: known, rules: rules, first: stamp, revival: stamp)
     }
     if rules.isEmpty { return change }
     return PendingChange(

@@ -72,6 +72,12 @@ extension SimulationChecks {
     return save.stamps.contains { mark.hasSeenDeletion($0) }
   }
 
+  /// Returns whether a state contains the reinsertion that a change is, or a later one.
+  func includesRevival(_ change: PendingChange, of save: Save, _ state: Record) -> Bool {
+    guard change.isReinsertion else { return true }
+    return state[.revival].map { field in save.tags.contains { $0 <= field.stamp } } ?? false
+  }
+
   /// Returns the saves whose deletions a mark contains.
   func savesOfDeletions(_ field: Field, _ id: RecordID) -> [Save] {
     guard case .deletion(let mark) = field.value else { return [] }

@@ -28,6 +28,7 @@ extension SimulationChecks {
   /// Returns whether a state contains what a change has added to counters.
   func includesCounters(_ change: PendingChange, _ state: Record) -> Bool {
     change.ownFields.allSatisfy { own in
+      if own.property == .revival { return true }
       guard let field = state[own.property], field.rule == .counter else { return false }
       return Counter(own.value).entries.allSatisfy { Counter(field.value).contains($0.time, of: $0.device) }
     }

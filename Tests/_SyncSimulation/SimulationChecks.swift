@@ -281,7 +281,7 @@ final class SimulationChecks {
     guard let values = change.values else { return includesDeletion(change, of: save, state) }
     if change.isLink { return includesLink(change, of: save, state) }
     return state.isTombstone
-      || includesCounters(change, state)
+      || includesCounters(change, state) && includesRevival(change, of: save, state)
         && values.allSatisfy { property, value in
           guard let field = state[property] else { return false }
           if field.rule != .latest || change.rules[property] != nil { return includes(value, property, of: change, in: save, field) }

@@ -21,10 +21,8 @@ extension PendingChange {
 
   /// Returns the deletion as a part of the record's state.
   func deletionRecord(_ stamp: Stamp) -> Record {
-    guard var mark = deletionMark else { return Record(entity: entity, .deleted(stamp)) }
-    // The stamp of the deletion says that it has seen the earlier saves of its device, whatever stamps these get. A revival, which that does
-    // not apply to, can be of such a save too.
-    if mark.entries.contains(where: { $0.property == .revival }) { mark = mark.adding(DeletionMark.Entry(.revival, stamp)) }
+    guard let mark = deletionMark else { return Record(entity: entity, .deleted(stamp)) }
+    // The stamp of the deletion says that it has seen the earlier saves of its device, whatever stamps these get.
     let value = FieldValue.deletion(mark.adding(DeletionMark.Entry(.deletion, stamp)))
     return Record(entity: entity, .live([Field(.deletion, value, stamp, .deletion)]))
   }
@@ -36,20 +34,22 @@ extension PendingChange {
   ///   - state: The state of the record when the object was inserted. It must have a deletion mark.
   ///   - rules: ``SyncModel/merging(of:)``.
   ///   - stamp: The stamp that the save got first.
+  ///   - revival: The stamp that identifies the reinsertion: it stays with the device that has made the save, as that of an addition of a link
+  ///     does. A deletion that knows it knows it also if the save is sent again under another identity.
   package static func reinsertion(
     of id: RecordID, entity: EntityID, _ values: [PropertyID: FieldValue], in state: Record, rules: [PropertyID: MergeRule],
-    first stamp: Stamp
+    first stamp: Stamp, revival: Stamp
   ) -> PendingChange {
     // Counters still have what was counted before the deletion.
     var former: [PropertyID: FieldValue] = [:]
     for field in state.fields { former[field.property] = field.rule == .counter ? Counter(field.value).sum : field.value }
-    var values = values
-    values[.revival] = .integer(1)
-    return PendingChange(id, entity: entity, values, replacing: former, rules: rules, first: stamp)
+    let change = PendingChange(id, entity: entity, values, replacing: former, rules: rules, first: stamp)
+    return PendingChange(
+      id, entity: entity, change.values, rules: rules, ownFields: change.ownFields + [Field(.revival, .integer(1), revival)])
   }
 
   /// Whether the change inserts an object under the record of one that was deleted.
-  package var isReinsertion: Bool { values?[.revival] != nil }
+  package var isReinsertion: Bool { ownFields.last?.property == .revival }
 }
 
 extension SyncStore {

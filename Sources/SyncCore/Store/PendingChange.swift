@@ -12,6 +12,7 @@ package struct PendingChange: Hashable, Sendable {
   /// - Of a link: the addition, with the stamp that the save got first, or the additions that were removed.
   /// - What the save has added to counters. Only the dots have times of their own. The fields get the stamp of the save.
   /// - Of a deletion that edits can win over: what it has seen (``deletion(of:entity:from:references:)``).
+  /// - Of an object that was inserted again: ``PropertyID/revival``, with the stamp that the save got first.
   package let ownFields: [Field]
 
   package init(
@@ -94,16 +95,15 @@ extension PendingChange {
     return PendingChange(id, entity: link.relationship, link.values, ownFields: removed.sorted { $0.property < $1.property })
   }
 
-  /// Returns the change with the stamps of additions, and of what a deletion has seen, replaced. They keep their devices. Counters do not
-  /// change.
+  /// Returns the change with the stamps of additions, reinsertions, and of what a deletion has seen, replaced. They keep their devices.
+  /// Counters do not change.
   package func restamped(_ transform: (Stamp) -> Stamp) -> PendingChange {
     if let mark = deletionMark {
       let field = Field(.deletion, .deletion(mark.mapStamps(transform)), ownFields[0].stamp, .deletion)
       return PendingChange(id, entity: entity, nil, ownFields: [field])
     }
-    if !isLink { return self }
-    return PendingChange(
-      id, entity: entity, values, rules: rules, ownFields: ownFields.map { Field($0.property, $0.value, transform($0.stamp)) })
+    let restamped = ownFields.map { $0.rule == .counter ? $0 : Field($0.property, $0.value, transform($0.stamp)) }
+    return PendingChange(id, entity: entity, values, rules: rules, ownFields: restamped)
   }
 
   /// Returns the change with records replaced. A link of a replaced record is another link, with another record.

@@ -114,7 +114,7 @@ extension Field {
 }
 
 /// The encoding of a pending change: that of a record, whose own stamps have no meaning: the save of a change has its stamp. The additions of
-/// a link have their own.
+/// a link and reinsertions have their own.
 enum PendingChangeCoding {
   private static let stamp = Stamp(.zero, DeviceID(0))
 
@@ -129,7 +129,7 @@ enum PendingChangeCoding {
     let isLink = record.isLink
     var (values, rules, ownFields): ([PropertyID: FieldValue], [PropertyID: MergeRule], [Field]) = ([:], [:], [])
     for field in record.fields {
-      if field.rule == .counter || isLink && !field.property.isLinkEnd {
+      if field.rule == .counter || field.property == .revival || isLink && !field.property.isLinkEnd {
         ownFields.append(field)
       } else {
         values[field.property] = field.value

@@ -81,7 +81,7 @@ final class PendingSaves {
       if change.change.isUnstamped {
         (hasOtherStamps, isUnstamped) = (hasOtherStamps || change.change.isLink || change.change.values == nil, true)
       } else if hasDeletionMarks, change.isInsertion {
-        isUnstamped = true
+        (hasOtherStamps, isUnstamped) = (true, true)
       }
       if changes.countInMemory >= limit || changes.byteCountInMemory >= byteLimit { try moveToStore() }
       try changes.add(change.change, change.isFormer ? nil : change.object, start: start)
@@ -166,7 +166,7 @@ final class PendingSaves {
     for field in change.ownFields { values[field.property] = Counter(field.value).sum }
     return .reinsertion(
       of: change.id, entity: change.entity, values, in: known, rules: replica.schema.syncModel.merging(of: change.entity),
-      first: Stamp(stamps.first, stamps.addition.device))
+      first: Stamp(stamps.first, stamps.addition.device), revival: stamps.addition)
   }
 
   private func forEachChange(in positions: Range<Int>, _ body: (_ position: Int, _ change: PendingChange) throws -> Void) throws {
@@ -199,7 +199,7 @@ final class PendingSaves {
       saves[index].stamps = stamps
       guard saves[index].hasOtherStamps else { continue }
       try forEachChange(in: saves[index].changes) { position, change in
-        guard change.isLink || change.deletionMark != nil else { return }
+        guard change.isLink || change.isReinsertion || change.deletionMark != nil else { return }
         let restamped = change.restamped(additions)
         if restamped == change { return }
         try changes.replace(position, by: restamped)
