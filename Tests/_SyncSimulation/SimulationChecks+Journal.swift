@@ -45,13 +45,14 @@ extension SimulationChecks {
   /// corrections of clocks, and deletions that edits win over, which can write all values again.
   func checkJournals(_ simulation: Simulation, _ view: StateView) throws {
     guard isComparable, !simulation.setup.losesKeys, !simulation.setup.hasEarlierModels, !simulation.setup.hasDeletionMarks,
-      saves.allSatisfy({ $0.stamps.count == 1 })
+      saves.allSatisfy({ Set($0.stamps.map(\.time)).count == 1 })
     else { return }
     var journaled: [PropertyKey: [Field]] = [:]
     for entry in simulation.devices.flatMap(\.store.state.journal) {
       for field in entry.losing.fields { journaled[PropertyKey(id: entry.id, property: field.property), default: []].append(field) }
     }
     for (key, history) in histories {
+      try checkReplacedReference(key, history, journaled[key] ?? [], view)
       let kept = (view.state(of: key.id)?[key.property].map { [$0] } ?? []) + (journaled[key] ?? [])
       var known: Set<Stamp> = []
       // Several devices can have written the same value: it is the one that is kept.
@@ -68,6 +69,17 @@ extension SimulationChecks {
           invariant: "what loses is in a journal",
           detail: "save \(save.number) of device \(save.device): \(value) of \(key.property) of \(key.id.low)")
       }
+    }
+  }
+
+  /// Checks that a reference that is nil because another object has the destination is in a journal.
+  private func checkReplacedReference(_ key: PropertyKey, _ history: ValueHistory, _ journaled: [Field], _ view: StateView) throws {
+    guard let state = view.state(of: key.id), let field = state[key.property], field.value == .superseded, !state.isDeleted else { return }
+    for (save, value) in history.written where save.stamps.contains(field.stamp) && value.reference != nil {
+      if journaled.contains(where: { $0.value == value }) { continue }
+      throw SimulationFailure(
+        invariant: "replaced references are in a journal",
+        detail: "save \(save.number) of device \(save.device): \(value) of \(key.property) of \(key.id.low)")
     }
   }
 }

@@ -10,11 +10,14 @@ package enum SimulationRun {
     let restoresHub = random.chance(0.5)
     // A change that waits for a key is only on its device.
     setup.losesKeys = restoresHub && random.chance(0.4)
+    // What each device has known when it saved is certain only if nothing is restored.
+    let restoresNothing = random.chance(0.25)
     var events: [SimulationEvent] = []
     for _ in 0..<(30 + random.number(below: 180)) {
       let choice = random.number(below: 1_000)
       let kind: SimulationEvent.Kind =
         switch choice {
+        case 940... where restoresNothing: .deliver
         case ..<250: .save
         case ..<790: .deliver
         case ..<820: setup.losesKeys ? .setKeys : .deliver
