@@ -50,6 +50,20 @@ final class JournalTests: XCTestCase {
     XCTAssertEqual(one.journal.first?.losing[Scenario.text]?.value, .text("of the other"))
   }
 
+  func testAChangeOfWhatAFormerIdentityHasSentIsKept() throws {
+    for isDeleted in [true, false] {
+      let (one, other, note) = try scenario()
+      one.wall = other.wall + 10_000
+      if isDeleted { try one.delete(note) } else { try one.set(Scenario.text, .text("of one"), of: note) }
+      _ = try one.handle(.copied)
+      one.restart()
+      try one.synchronize()
+      XCTAssertEqual(one.objects[note]?.values[Scenario.text], isDeleted ? nil : .text("of one"))
+      XCTAssertEqual(one.journal.map(\.reason), [isDeleted ? .deletion : .laterChange])
+      XCTAssertEqual(one.journal.first?.losing[Scenario.text]?.value, .text("of the other"))
+    }
+  }
+
   func testNothingIsKeptIfNothingElseWasChanged() throws {
     let (one, other, note) = try scenario()
     try other.set(Scenario.text, .text("of the other again"), of: note)

@@ -98,11 +98,12 @@ extension SyncClient {
     var (changed, unexpected) = (RecordSet(), RecordSet())
     // What the commit in the outbox has changed is known to the devices that have changed it since.
     let listed = try store.outbox().flatMap { $0.commit.digest == staging.listedOutbox ? $0 : nil }
+    // Records that the listed commit, or one of a former identity, has inserted have no entries yet.
+    let isUnacknowledged = listed != nil || zone.formerDevices != nil
     try forEachStagedRecord(in: store) { stored in
       let opened = try? sealing.open(stored)
       if let reconciliation, let opened { try admit(stored, of: opened.id, reconciliation, in: store) }
-      // A record that the listed commit has inserted has no entry yet.
-      if let (id, record) = opened, let entry = try store.entry(of: id) ?? listed.map({ _ in RecordEntry() }) {
+      if let (id, record) = opened, let entry = try store.entry(of: id) ?? (isUnacknowledged ? RecordEntry() : nil) {
         if stored.sequence == staging.listedSequence {
           try noteOwnEffects(on: id, entry, record, in: store)
         } else {

@@ -37,7 +37,7 @@ extension SyncClient {
       try store.addToJournal(JournalEntry(id, .deletion, losing: unsent, winning: new.deletion, object: base.applying(unsent)))
     case (true, false):
       // Without a base, what others have changed is known only of a record that the device has sent itself.
-      if base == nil && listed == nil || changed.isEmpty || !new.applying(unsent).isDeleted { return }
+      if base == nil && listed == nil && zone.formerDevices == nil || changed.isEmpty || !new.applying(unsent).isDeleted { return }
       let losing = Record(entity: new.entity, .live(changed))
       try store.addToJournal(JournalEntry(id, .deletion, losing: losing, winning: unsent.deletion, object: new))
     case (false, false):
