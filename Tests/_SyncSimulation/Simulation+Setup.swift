@@ -32,6 +32,9 @@ extension Simulation {
     var hasFewObjects: Bool { hasManyClaims || hasManyLinks || hasManyMerges || hasManyDeletions }
     /// Whether the hub soon removes deleted records, and devices are away for a long time.
     var truncates: Bool { (seed >> 44) % 3 == 0 }
+    /// Whether it is certain which values must be in a journal, if nothing is restored. Deletions that edits win over can write all values
+    /// again.
+    var hasCertainJournals: Bool { !losesKeys && !hasEarlierModels && !hasDeletionMarks }
     /// Whether the hub is a file that each device opens itself, so that its clock is that of the device.
     var hasClockOfDevices: Bool { (seed >> 32) % 6 == 0 }
 

@@ -44,7 +44,7 @@ extension SimulationChecks {
   /// Checks that each value that was replaced without being known is in a journal, at the end of a simulation without restorations,
   /// corrections of clocks, and deletions that edits win over, which can write all values again.
   func checkJournals(_ simulation: Simulation, _ view: StateView) throws {
-    guard isComparable, !simulation.setup.losesKeys, !simulation.setup.hasEarlierModels, !simulation.setup.hasDeletionMarks,
+    guard isComparable, simulation.setup.hasCertainJournals,
       saves.allSatisfy({ Set($0.stamps.map(\.time)).count == 1 })
     else { return }
     var journaled: [PropertyKey: [Field]] = [:]

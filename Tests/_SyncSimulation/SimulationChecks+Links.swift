@@ -106,8 +106,8 @@ extension SimulationChecks {
     }
     for (id, history) in links.sorted(by: { $0.key < $1.key }) {
       if !history.values.values.allSatisfy({ $0.reference.map { objects[$0] != nil } ?? false }) { continue }
-      if view.state(of: id)?.isDeleted ?? false {
-        // An end is there again, because the hub has removed its deletion.
+      if view.state(of: id)?.isDeleted ?? isRemoved(id) {
+        // An end is there again, because the hub has removed its deletion, and perhaps that of the link too.
         if history.values.values.contains(where: { $0.reference.map(hasReturned) ?? false }) { continue }
         throw SimulationFailure(invariant: "links are deleted with their ends only", detail: describe(id, history, view))
       }

@@ -10,8 +10,8 @@ package enum SimulationRun {
     let restoresHub = random.chance(0.5)
     // A change that waits for a key is only on its device.
     setup.losesKeys = restoresHub && random.chance(0.4)
-    // What each device has known when it saved is certain only if nothing is restored.
-    let restoresNothing = random.chance(0.25)
+    // The journals can be checked only if it is certain what each device has known when it saved.
+    let restoresNothing = setup.hasCertainJournals && random.chance(0.4)
     var events: [SimulationEvent] = []
     for _ in 0..<(30 + random.number(below: 180)) {
       let choice = random.number(below: 1_000)
