@@ -64,6 +64,27 @@ final class JournalTests: XCTestCase {
     }
   }
 
+  func testWhatAFormerIdentityHasDeletedWithItsDestinationIsKept() throws {
+    let scenario = Scenario()
+    let (one, other) = (scenario.devices[0], scenario.devices[1])
+    let folder = try one.insertFolder("Home")
+    for device in scenario.devices { try device.synchronize() }
+    try other.delete(folder, Scenario.folder)
+    try other.synchronize(.save)
+    let note = try one.insertNote("Milk", in: folder)
+    for push in try one.handle(.save) { _ = try one.handle(scenario.answer(push)) }
+    // The device pulls that the folder was deleted, and deletes the note on the hub. It takes a new identity before an answer arrives.
+    for pull in try one.handle(.remoteChange) {
+      for push in try one.handle(scenario.answer(pull)) { _ = try scenario.answer(push) }
+    }
+    _ = try one.handle(.copied)
+    one.restart()
+    try one.synchronize()
+    XCTAssertEqual(scenario.record(note)?.isTombstone, true)
+    XCTAssertEqual((one.journal + other.journal).map(\.reason), [.destinationDeleted])
+    XCTAssertEqual(one.journal.first?.losing[Scenario.text]?.value, .text("Milk"))
+  }
+
   func testNothingIsKeptIfNothingElseWasChanged() throws {
     let (one, other, note) = try scenario()
     try other.set(Scenario.text, .text("of the other again"), of: note)

@@ -3,6 +3,8 @@ package struct ZoneState: Hashable, Codable, Sendable {
   package var device: DeviceID
   /// The identities that the device had before.
   package var formerDevices: [DeviceID]?
+  /// The digest of the last commit that a former identity was sending.
+  package var formerCommit: Digest?
   /// The number of the last commit that was frozen by the device.
   package var deviceSequence: Int64 = 0
   /// The state of the zone that was pulled completely.
@@ -51,7 +53,7 @@ package struct ZoneState: Hashable, Codable, Sendable {
     package var head: ChainPoint
     /// The digest of the commit in the outbox, if that was listed.
     package var listedOutbox: Digest?
-    /// The number of that commit.
+    /// The number of that commit, or of the one that a former identity was sending.
     package var listedSequence: Int64?
     /// Of a pull of the whole zone: the number of commits that the zone had at the first page.
     package var start: Int64?
