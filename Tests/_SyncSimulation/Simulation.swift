@@ -221,6 +221,8 @@ package final class Simulation {
     case .setClock where setup.hasCoarseClocks:
       // A new identity decides otherwise between saves of the same time.
       if !device.isForked { try handleCopy(device, &random) }
+    // It would stamp saves twice if its clock were set back.
+    case .setClock where device.isForked: break
     case .setClock: device.clockError = Int64(random.number(below: 2 * Int(Self.largestClockError))) - Self.largestClockError
     case .restoreHub:
       // Often the last one: it has what some devices have, so that they do not notice the restoration. Often only one commit is lost.

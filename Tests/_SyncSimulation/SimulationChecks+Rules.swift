@@ -109,7 +109,8 @@ extension SimulationChecks {
   func checkRules(_ simulation: Simulation, _ view: StateView) throws {
     if !simulation.setup.hasRules { return }
     for (id, properties) in histories(simulation.model) {
-      guard let state = view.state(of: id), !state.isDeleted else { continue }
+      // A returned object has the state of a device that was away.
+      guard let state = view.state(of: id), !state.isDeleted, !hasReturned(id) else { continue }
       for (property, history) in properties where !history.isUncertain {
         let rule = simulation.model.entity(state.entity).rules[property] ?? .latest
         guard let field = state[property] else { continue }

@@ -268,7 +268,7 @@ final class SimulationChecks {
       // A restored store has what was deleted since, until it sends that or receives the deletion.
       if !isComparable, device != nil, !view.hasBase(change.id) { return true }
       // A device that was away does not fetch what the hub has of an object, or has removed, that both have deleted.
-      if removesDeletions, change.values == nil, state.isDeleted { return true }
+      if removesDeletions, state.isDeleted { return true }
     }
     // The hub was restored to a state before the deletion. That is not there again yet, although a device that never received it, because
     // it was deleted or removed before its first pull, has or has sent what else the save has changed.
@@ -388,7 +388,8 @@ extension SimulationChecks {
       for save in saves.values.sorted(by: { $0.number < $1.number }) where !save.isLost {
         for change in save.changes { for property in (change.values ?? [:]).keys { last[change.id, default: [:]][property] = save } }
       }
-      for (id, fields) in last {
+      // A returned object has the state of a device that was away.
+      for (id, fields) in last where !hasReturned(id) {
         for (property, save) in fields {
           guard let field = view.state(of: id)?[property], field.rule == .latest, !save.has(written: field, of: id) else { continue }
           let writers = byStamp[field.stamp] ?? []
