@@ -239,6 +239,37 @@ final class ReconciliationTests: XCTestCase {
     }
   }
 
+  func testTheHubKeepsDeletionsUntilAReconciliationIsImported() throws {
+    let (scenario, _, notes) = try scenario()
+    let (a, b) = (scenario.devices[0], scenario.devices[1])
+    try a.delete(notes[0])
+    try removeDeletions(scenario)
+    struct Interruption: Error {}
+    var isCompared = false
+    XCTAssertThrowsError(
+      try b.synchronize { action in
+        guard case .pull = action else {
+          if !isCompared { scenario.wait(days: 2) }  // The hub records again what the device has pulled.
+          return isCompared = true
+        }
+        if !isCompared { return }
+        _ = try scenario.answer(action)
+        throw Interruption()
+      })
+    XCTAssertTrue(isCompared)
+    XCTAssertEqual(scenario.acknowledged(by: b), b.zone.base.sequence)
+    // What is deleted meanwhile does not return by an edit of the device.
+    try a.delete(notes[1])
+    try a.synchronize(.save)
+    scenario.wait(days: 40)
+    try a.synchronize()
+    try scenario.cleanUp(from: a)
+    b.restart()
+    try b.set(Scenario.text, .text("changed"), of: notes[1])
+    try assertEqual(scenario)
+    XCTAssertNil(a.objects[notes[1]])
+  }
+
   func testAHubThatWasRestoredAfterDeletionsWereRemovedIsReconciledWith() throws {
     let (scenario, _, notes) = try scenario()
     let (a, b) = (scenario.devices[0], scenario.devices[1])

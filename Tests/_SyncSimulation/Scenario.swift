@@ -296,6 +296,8 @@ package final class Scenario {
 
   /// The number of deleted records on the hub.
   package var deletedCount: Int { storage.state.records.values.count { $0.isDeleted } }
+  /// The number of the last commit that a device has pulled, as far as the hub knows.
+  package func acknowledged(by device: Device) -> Int64? { storage.state.acknowledgments[device.zone.device]?.sequence }
   /// The number of the last commit of which the hub has removed deleted records.
   package var floor: Int64 { storage.state.floor }
   /// Adds commits until the hub removes deleted records.

@@ -156,6 +156,7 @@ package struct SyncClient {
     var request = PullRequest(
       incarnation: zone.incarnation, base: base, known: [zone.accepted, zone.staging?.head].compactMap { $0 },
       position: zone.staging?.position, listed: zone.staging?.point ?? base, maximumCount: limits.recordsInPage, device: zone.device)
+    if zone.staging?.reconciledAt != nil { request.imported = zone.base.sequence }
     if base.sequence == 0 {
       request.start = zone.staging?.start
       request.omitsDeleted = try zone.staging?.omitsDeleted ?? isNew(zone, in: store)

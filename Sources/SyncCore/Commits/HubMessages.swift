@@ -55,6 +55,8 @@ package struct PullRequest: Hashable, Sendable {
   package var maximumCount: Int
   /// The device, whose progress the hub records; nil for a request that is not part of synchronization.
   package var device: DeviceID?
+  /// What the device has imported completely, if it pulls from a later point, up to which it has compared its records.
+  package var imported: Int64?
   /// Of a pull of the whole zone: the number of commits that the zone had at the first page; nil for that page.
   package var start: Int64?
   /// Whether records that were deleted before a pull of the whole zone are left out, because the device has none of them.

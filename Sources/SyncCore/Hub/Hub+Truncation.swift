@@ -14,14 +14,15 @@ extension Hub {
   package func mustAcknowledge(_ request: PullRequest, in storage: some HubStorage, at time: Int64) throws -> Bool {
     guard let device = request.device else { return false }
     guard let known = try storage.acknowledgment(of: device) else { return true }
-    return known.time <= time - limits.acknowledgmentInterval || known.sequence > request.base.sequence && request.base.sequence > 0
+    let sequence = request.imported ?? request.base.sequence
+    return known.time <= time - limits.acknowledgmentInterval || known.sequence > sequence && sequence > 0
   }
 
   /// Records what a device has pulled.
   package func acknowledge(_ request: PullRequest, in storage: some HubStorage, at time: Int64) throws {
     try storage.transaction {
       guard let device = request.device, try contains([request.base], request.incarnation, in: storage) else { return }
-      try storage.acknowledge(Acknowledgment(sequence: try start(of: request, in: storage), time: time), of: device)
+      try storage.acknowledge(Acknowledgment(sequence: try request.imported ?? start(of: request, in: storage), time: time), of: device)
     }
   }
 
