@@ -354,6 +354,9 @@ final class SimulationChecks {
     if let id = view.unresolvedReference() {
       throw SimulationFailure(invariant: "replaced references are nil on the hub", detail: "\(id.low)")
     }
+    if let (id, destination) = view.missingDestination() {
+      throw SimulationFailure(invariant: "what a record requires is there", detail: "\(id.low) to \(destination.low)")
+    }
     if let device = simulation.devices.first(where: { !$0.store.state.quarantined.isEmpty }) {
       throw SimulationFailure(invariant: "records are opened as soon as there is a key", detail: "device \(device.number)")
     }

@@ -128,6 +128,17 @@ struct StateView {
     }
   }
 
+  /// Returns a live record, and one that it requires and whose record is missing: it could never be visible.
+  func missingDestination() -> (RecordID, RecordID)? {
+    for id in states.keys.sorted() where live.contains(id) {
+      guard let state = states[id], !isLink(state) else { continue }
+      for field in state.fields where model.isRequired(field.property, of: state.entity) {
+        if let destination = field.value.reference, states[destination] == nil { return (id, destination) }
+      }
+    }
+    return nil
+  }
+
   private func isLink(_ state: Record) -> Bool { model.entities[state.entity]?.isLink ?? false }
 
   /// Returns whether a record is a link of which all additions were removed.
