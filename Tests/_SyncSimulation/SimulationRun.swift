@@ -10,10 +10,13 @@ package enum SimulationRun {
     let restoresHub = random.chance(0.5)
     // A change that waits for a key is only on its device.
     setup.losesKeys = restoresHub && random.chance(0.4)
-    // The journals can be checked only if it is certain what each device has known when it saved.
-    let restoresNothing = setup.hasCertainJournals && random.chance(0.4)
+    // The journals can be checked only if it is certain what each device has known when it saved, and the hub removes deletions only if it
+    // has what all devices have pulled.
+    let restoresNothing = random.chance(setup.truncates ? 0.6 : setup.hasCertainJournals ? 0.4 : 0)
+    // Often the same device, which has made a copy of its store before.
+    let restored = random.number(below: setup.deviceCount)
     var events: [SimulationEvent] = []
-    for _ in 0..<(30 + random.number(below: 180)) {
+    for _ in 0..<(40 + random.number(below: 240)) {
       let choice = random.number(below: 1_000)
       let kind: SimulationEvent.Kind =
         switch choice {
@@ -27,7 +30,8 @@ package enum SimulationRun {
         case ..<985: restoresHub ? .restoreHub : .restoreDevice
         default: restoresHub ? .deliver : .restoreDevice
         }
-      events.append(SimulationEvent(kind, random.number(below: setup.deviceCount), random.next()))
+      let isSameDevice = kind == .restoreDevice && random.chance(0.7)
+      events.append(SimulationEvent(kind, isSameDevice ? restored : random.number(below: setup.deviceCount), random.next()))
     }
     return (setup, events)
   }
