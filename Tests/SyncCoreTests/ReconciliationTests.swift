@@ -239,6 +239,21 @@ final class ReconciliationTests: XCTestCase {
     }
   }
 
+  func testARepeatedFirstRequestDoesNotAcknowledgeWhatWasDeletedSince() throws {
+    let (scenario, _, notes) = try scenario()
+    let (a, c) = (scenario.devices[0], scenario.addDevice())
+    let request = try XCTUnwrap(c.handle(.remoteChange).first)
+    let answer = try scenario.answer(request)
+    try a.delete(notes[0])
+    try a.synchronize(.save)
+    scenario.wait(days: 2)
+    _ = try scenario.answer(request)
+    _ = try c.handle(answer)
+    XCTAssertNotNil(c.objects[notes[0]])
+    XCTAssertLessThanOrEqual(try XCTUnwrap(scenario.acknowledged(by: c)), c.zone.base.sequence)
+    try assertEqual(scenario)
+  }
+
   func testTheHubKeepsDeletionsUntilAReconciliationIsImported() throws {
     let (scenario, _, notes) = try scenario()
     let (a, b) = (scenario.devices[0], scenario.devices[1])

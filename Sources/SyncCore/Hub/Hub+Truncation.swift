@@ -22,7 +22,9 @@ extension Hub {
   package func acknowledge(_ request: PullRequest, in storage: some HubStorage, at time: Int64) throws {
     try storage.transaction {
       guard let device = request.device, try contains([request.base], request.incarnation, in: storage) else { return }
-      try storage.acknowledge(Acknowledgment(sequence: try request.imported ?? start(of: request, in: storage), time: time), of: device)
+      // The first request of a new device can be repeated when the first answer has arrived: what it will contain is not known.
+      let sequence = request.imported ?? (request.base.sequence > 0 ? request.base.sequence : request.start ?? 0)
+      try storage.acknowledge(Acknowledgment(sequence: sequence, time: time), of: device)
     }
   }
 
