@@ -24,7 +24,7 @@ package enum SimulationRun {
         case ..<250: .save
         case ..<790: .deliver
         case ..<820: setup.losesKeys ? .setKeys : .deliver
-        case ..<900: setup.truncates && random.chance(0.3) ? .leave : .remoteChange
+        case ..<900: setup.truncates && random.chance(0.5) ? .leave : .remoteChange
         case ..<940: setup.losesKeys && random.chance(0.6) ? .setKeys : .kill
         case ..<960: .setClock
         case ..<985: restoresHub ? .restoreHub : .restoreDevice
