@@ -248,11 +248,34 @@ enum RandomEdit {
       ].randomElement(using: &random) ?? ("Folder", "friends", "Folder")
     if Int.random(in: 0..<5, using: &random) == 0 { try context.insert("Tag", ["name": random.word(length: 1...3)]) }
     guard let object = try objects(entity).randomElement(using: &random) else { return }
+    if case .toMany(let relationship)? = object.compiledEntity.property(named: name), relationship.isOrdered {
+      return try editList(object, name, try objects(members), &random)
+    }
     let linked = try XCTUnwrap(object[name] as? Set<ManagedObject>)
     if Bool.random(using: &random), let removed = try objects(members).filter(linked.contains).randomElement(using: &random) {
       try object.mutableSetValue(forKey: name).remove(removed)
     } else if let added = try objects(members).randomElement(using: &random) {
       try object.mutableSetValue(forKey: name).add(added)
+    }
+  }
+
+  /// Adds, removes or moves members of an ordered relationship.
+  private static func editList(
+    _ object: ManagedObject, _ name: String, _ candidates: [ManagedObject], _ random: inout SeededGenerator
+  ) throws {
+    let members = try object.mutableOrderedSetValue(forKey: name)
+    switch Int.random(in: 0..<5, using: &random) {
+    case 0 where !members.isEmpty: members.remove(at: Int.random(in: 0..<members.count, using: &random))
+    case 1..<3 where members.count > 1:
+      var objects = members.objects
+      let start = Int.random(in: 0..<objects.count, using: &random)
+      let run = Array(objects[start..<min(objects.count, start + Int.random(in: 1...3, using: &random))])
+      objects.removeAll { run.contains($0) }
+      objects.insert(contentsOf: run, at: Int.random(in: 0...objects.count, using: &random))
+      try object.setValue(objects, forKey: name)
+    default:
+      guard let added = candidates.filter({ !members.contains($0) }).randomElement(using: &random) else { return }
+      members.insert(added, at: Int.random(in: 0...members.count, using: &random))
     }
   }
 

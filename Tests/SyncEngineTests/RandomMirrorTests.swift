@@ -30,6 +30,12 @@ final class RandomMirrorTests: XCTestCase {
     PendingSaves.$limit.withValue(3) { run(5_000..<5_000 + RandomSteps.count(12), stepCount: 40, model: MirrorModel.withLinks) }
   }
 
+  func testStoresWithOrderedRelationshipsAreEqual() {
+    run(6_000..<6_000 + RandomSteps.count(20), stepCount: 20, model: MirrorModel.withLists)
+    run(7_000..<7_000 + RandomSteps.count(6), stepCount: 60, model: MirrorModel.withLists)
+    PendingSaves.$limit.withValue(3) { run(8_000..<8_000 + RandomSteps.count(4), stepCount: 40, model: MirrorModel.withLists) }
+  }
+
   func testStoresThatKeepFewPendingChangesInMemoryAreEqual() {
     PendingSaves.$limit.withValue(3) { run(2_000..<2_000 + RandomSteps.count(16), stepCount: 40) }
   }

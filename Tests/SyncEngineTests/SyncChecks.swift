@@ -50,6 +50,7 @@ final class SyncChecks {
     }
     try checkAtomicity(view, number)
     try checkRows(store, number)
+    try checkLists(store, number)
     for id in view.ids { if let record = view.state(of: id) { noteRequirements(id, record, model) } }
   }
 
@@ -84,11 +85,16 @@ final class SyncChecks {
   }
 
   private func contains(_ change: PendingChange, _ stamp: Stamp, _ view: StateView) -> Bool {
+    // A link that a save has added together with the deletion of an end.
+    if change.isEmpty { return true }
     // An object that was deleted before its insertion was sent leaves no record.
     guard let state = view.state(of: change.id) else { return deletions.contains(change.id) }
     if state.isDeleted { return true }
     // A removal of a link in the state is one of its additions, or of later ones of the same devices.
-    if change.isLink { return change.ownFields.allSatisfy { field in (state[field.property]?.stamp).map { $0 >= field.stamp } ?? false } }
+    if change.isLink {
+      return change.ownFields.allSatisfy { field in (state[field.property]?.stamp).map { $0 >= field.stamp } ?? false }
+        && change.positions.keys.allSatisfy { (state[$0]?.stamp).map { $0 >= stamp } ?? false }
+    }
     return change.values?.allSatisfy { (state[$0.key]?.stamp).map { $0 >= stamp } ?? false } ?? false
   }
 
@@ -109,6 +115,25 @@ final class SyncChecks {
         guard let inverse = store.open.model.inverse(of: relationship), !inverse.isToMany else { continue }
         if destination.isNull(inverse.index) || destination.reference(inverse.index) != object {
           throw SyncViolation(description: "store \(number): the inverse of \(entity.name).\(slot.name) of \(object.key) is another object")
+        }
+      }
+    }
+  }
+
+  /// Checks that the rows of lists are in the order of the positions.
+  private func checkLists(_ store: SyncedStore, _ number: Int) throws {
+    let replica = store.replica
+    if replica.schema.lists.isEmpty { return }
+    try replica.transaction {
+      var progress = BaselineProgress()
+      replica.baselineKeys = nil
+      defer { replica.baselineKeys = nil }
+      while true {
+        let rows = try replica.nextRows(&progress, 500)
+        if rows.isEmpty { return }
+        if let list = try replica.disorderedLists(among: rows).first {
+          let name = replica.schema.lists[list.number].relationship.name
+          throw SyncViolation(description: "store \(number): the \(name) of \(list.owner.uuid) are not in the order of their positions")
         }
       }
     }
@@ -167,7 +192,7 @@ extension StoreReplica {
       var progress = BaselineProgress()
       progress.entity = schema.entities.count
       while !progress.isComplete(schema) {
-        for link in try nextLinks(&progress, 100) { state.objects[link.id] = SyncedObject(link.link) }
+        for link in try nextLinks(&progress, 100) { state.objects[link.id] = try linkObject(link.link) }
       }
       return state
     }

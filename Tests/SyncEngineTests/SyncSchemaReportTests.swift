@@ -52,11 +52,12 @@ final class SyncSchemaReportTests: XCTestCase {
       try merges(report, of: "Folder"),
       [
         "size": .value(.latest), "made": .value(.latest), "noteCount": .derived, "parent": .toOne(isRequired: false),
-        "children": .inverse("Folder.parent"), "notes": .inverse("Note.folder"), "cover": .inverse("Cover.folder"),
-        "friends": .members, "pinned": .members,
+        "children": .inverse("Folder.parent", isOrdered: false), "notes": .inverse("Note.folder", isOrdered: false),
+        "cover": .inverse("Cover.folder", isOrdered: false),
+        "friends": .members(isOrdered: false), "pinned": .members(isOrdered: false),
       ])
-    XCTAssertEqual(try merges(report, of: "Item")["tags"], .members)
-    XCTAssertEqual(try merges(report, of: "Tag")["items"], .members)
+    XCTAssertEqual(try merges(report, of: "Item")["tags"], .members(isOrdered: false))
+    XCTAssertEqual(try merges(report, of: "Tag")["items"], .members(isOrdered: false))
     XCTAssertEqual(try merges(report, of: "Cover")["folder"], .oneToOne(isRequired: false))
     XCTAssertEqual(try merges(report, of: "Note")["folder"], .toOne(isRequired: true))
     XCTAssertEqual(report.obstacles, [])
@@ -95,12 +96,13 @@ final class SyncSchemaReportTests: XCTestCase {
     XCTAssertEqual(
       report.obstacles.map(\.description),
       [
-        "Post.title: a uniqueness constraint", "Tag.posts: an ordered relationship",
+        "Post.title: a uniqueness constraint"
       ])
     XCTAssertEqual(
-      try merges(report, of: "Post"), ["title": .value(.latest), "scan": .largeValue(.latest), "tags": .inverse("Tag.posts")])
-    XCTAssertEqual(try merges(report, of: "Tag"), ["posts": .unsupported(.ordered)])
-    XCTAssertTrue(report.lines.contains("error: Tag.posts: an ordered relationship"), "\(report.lines)")
+      try merges(report, of: "Post"),
+      ["title": .value(.latest), "scan": .largeValue(.latest), "tags": .members(isOrdered: false)])
+    XCTAssertEqual(try merges(report, of: "Tag"), ["posts": .members(isOrdered: true)])
+    XCTAssertTrue(report.lines.contains("error: Post.title: a uniqueness constraint"), "\(report.lines)")
     XCTAssertTrue(report.lines.contains { $0.contains("scan") && $0.hasSuffix("large value: the later change") }, "\(report.lines)")
     XCTAssertFalse(report.lines.contains("The model can be synchronized."))
   }

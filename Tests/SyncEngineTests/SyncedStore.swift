@@ -18,17 +18,20 @@ enum MirrorModel {
   /// The model with a many-to-many relationship, one that is its own inverse, and a to-many relationship without an inverse.
   static let withLinks = compiled(hasLinks: true)
 
-  private static func compiled(hasLinks: Bool) -> CompiledModel {
+  /// The same with ordered relationships.
+  static let withLists = compiled(hasLinks: true, isOrdered: true)
+
+  private static func compiled(hasLinks: Bool, isOrdered: Bool = false) -> CompiledModel {
     let model = ManagedObjectModel {
       Entity("Item", abstract: true) {
         Attribute("title", .string)
         Attribute("folded", .string).derived("canonical:(title)")
-        if hasLinks { Relationship("tags", toMany: "Tag", inverse: "items") }
+        if hasLinks { Relationship("tags", toMany: "Tag", inverse: "items").ordered(isOrdered) }
       }
       if hasLinks {
         Entity("Tag") {
           Attribute("name", .string)
-          Relationship("items", toMany: "Item", inverse: "tags")
+          Relationship("items", toMany: "Item", inverse: "tags").ordered(isOrdered)
         }
       }
       Entity("Folder", parent: "Item") {
@@ -36,12 +39,12 @@ enum MirrorModel {
         Attribute("made", .date)
         Attribute("noteCount", .integer64).derived("notes.@count")
         Relationship("parent", to: "Folder", inverse: "children")
-        Relationship("children", toMany: "Folder", inverse: "parent").onDelete(.cascade)
-        Relationship("notes", toMany: "Note", inverse: "folder").onDelete(.cascade)
+        Relationship("children", toMany: "Folder", inverse: "parent").onDelete(.cascade).ordered(isOrdered)
+        Relationship("notes", toMany: "Note", inverse: "folder").onDelete(.cascade).ordered(isOrdered)
         Relationship("cover", to: "Cover", inverse: "folder")
         if hasLinks {
           Relationship("friends", toMany: "Folder", inverse: "friends")
-          Relationship("pinned", toMany: "Note")
+          Relationship("pinned", toMany: "Note").ordered(isOrdered)
         }
       }
       Entity("Note", parent: "Item") {
@@ -60,6 +63,10 @@ enum MirrorModel {
     }
     do { return try CompiledModel(model) } catch { preconditionFailure("\(error)") }
   }
+}
+
+extension Relationship {
+  fileprivate func ordered(_ isOrdered: Bool) -> Relationship { isOrdered ? ordered() : self }
 }
 
 /// A store that is synchronized with the hub of a scenario.
@@ -191,8 +198,11 @@ final class SyncedStore {
           values[slot.name] = try (value as? ManagedObject).map { try id($0) } ?? value.map { "\($0)" } ?? "nil"
         }
         for relationship in entity.toManyRelationships {
-          let members = object[relationship.name] as? Set<ManagedObject> ?? []
-          values[relationship.name] = try members.map { try id($0) }.sorted().joined(separator: ",")
+          let members =
+            try relationship.isOrdered
+            ? object.mutableOrderedSetValue(forKey: relationship.name).objects.map { try id($0) }
+            : (object[relationship.name] as? Set<ManagedObject> ?? []).map { try id($0) }.sorted()
+          values[relationship.name] = members.joined(separator: ",")
         }
         contents[try id(object)] = values
       }

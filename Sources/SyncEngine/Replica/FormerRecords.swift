@@ -38,6 +38,7 @@ extension StoreReplica {
       let new = try newStableID(inPlaceOf: id, insertedBy: pending().firstSave(of: id))
       renewed[id] = RecordID(new)
       try transactionTables.execute(SyncStatement.renewFormerRecord, RecordID(new).slot, id.slot)
+      try renewPositions(of: id, as: RecordID(new))
       guard let object = try pending().object(of: id) else { continue }
       try history.setStableIDs([(object, new)])
       if var row = try row(of: id), row.object == object {

@@ -21,6 +21,22 @@ struct HistoryChangeReader {
     var isFormer = false
   }
 
+  /// Members of an ordered relationship that a transaction has moved, or added at a position.
+  struct Move {
+    var list: MemberList
+    /// The record of the member before them; nil if they are first.
+    var previous: RecordID?
+    /// The members, which are next to each other.
+    var members: [Member]
+
+    struct Member {
+      var id: RecordID
+      let entity: EntityID
+      /// The object; nil if it has another record now.
+      let object: ObjectReference?
+    }
+  }
+
   /// The kinds of transactions that are sent: all but those of synchronization itself.
   private static let kinds = Set(HistoryKind.allCases).subtracting([.sync, .begin])
 
@@ -39,11 +55,13 @@ struct HistoryChangeReader {
   /// - Parameters:
   ///   - former: The records that objects had in earlier transactions.
   ///   - body: Receives each change. A transaction can have several of an object, of which later values replace earlier ones.
+  ///   - move: Receives each move, in the order in which they were made.
   ///   - end: Called at the end of each transaction, with its number and the time at which it was made, in milliseconds since 1970.
   /// - Returns: Whether a transaction may have changed any object.
   /// - Throws: ``SyncError`` with `historyMissing` if the history records no values.
   func read(
-    after number: Int64, _ former: FormerRecords, _ body: (Change) throws -> Void, end: (_ number: Int64, _ wall: Int64) throws -> Void
+    after number: Int64, _ former: FormerRecords, _ body: (Change) throws -> Void, move: (Move) throws -> Void,
+    end: (_ number: Int64, _ wall: Int64) throws -> Void
   ) throws -> Bool {
     guard try history.historySettings()?.level == .values, var reader = try historyReader(after: number) else {
       throw SyncError(.historyMissing, path: store.url?.path)
@@ -52,7 +70,7 @@ struct HistoryChangeReader {
     while let fragment = try reader.next() {
       let transaction = fragment.transaction
       if transaction.isWhole { isWhole = true }
-      try read(fragment.changes, former.records(in: transaction.transactionNumber), body)
+      try read(fragment.changes, former.records(in: transaction.transactionNumber), body, move)
       if fragment.isLast { try end(transaction.transactionNumber, transaction.timestamp.millisecondsSince1970) }
     }
     return isWhole
@@ -115,19 +133,24 @@ struct HistoryChangeReader {
   }
 
   private func read(
-    _ changes: [PersistentHistoryChange], _ former: [ObjectReference: RecordID], _ body: (Change) throws -> Void
+    _ changes: [PersistentHistoryChange], _ former: [ObjectReference: RecordID], _ body: (Change) throws -> Void,
+    _ move: (Move) throws -> Void
   ) throws {
     var identities = RecordIdentities(history, known: former)
     for change in changes {
       identities.add(change.changedObjectID.reference)
       for value in (change.newValues?.values ?? [:]).values { if case .object(let id?) = value { identities.add(id.reference) } }
       for link in change.links { identities.add(link.destination.reference) }
+      for move in change.orders.values.lazy.compactMap({ $0 }).joined() {
+        for member in move.members + [move.after].compactMap({ $0 }) { identities.add(member.reference) }
+      }
     }
     try identities.load()
     for change in changes {
       let object = change.changedObjectID.reference
       let entity = schema.entities[object.entity]
       let id = try identities.record(of: object)
+      if change.changeType != .delete { for next in moves(by: change, of: id, identities, former) { try move(next) } }
       var values: [PropertyID: FieldValue]?
       if change.changeType != .delete {
         values = try self.values(change, entity, schema.model.entities[object.entity], identities)
@@ -138,6 +161,29 @@ struct HistoryChangeReader {
         Change(
           change: pendingChange(id, change, values, entity), object: object, isInsertion: change.changeType == .insert,
           isFormer: former[object] != nil))
+    }
+  }
+
+  /// Returns the moves in the ordered relationships of an object.
+  private func moves(
+    by change: PersistentHistoryChange, of id: RecordID, _ identities: RecordIdentities, _ former: [ObjectReference: RecordID]
+  ) -> [Move] {
+    if change.orders.isEmpty { return [] }
+    let entity = schema.model.entities[change.changedObjectID.reference.entity]
+    return change.orders.sorted { $0.key < $1.key }.flatMap { name, moves -> [Move] in
+      guard case .toMany(let relationship)? = entity.property(named: name),
+        let number = schema.lists.firstIndex(where: { $0.relationship.id == relationship.id })
+      else { return [] }
+      return (moves ?? []).map { move in
+        let members = move.members.map(\.reference).compactMap { member in
+          identities.knownRecord(of: member).map {
+            Move.Member(id: $0, entity: schema.entities[member.entity].id, object: former[member] == nil ? member : nil)
+          }
+        }
+        return Move(
+          list: MemberList(owner: id, number: number), previous: move.after.flatMap { identities.knownRecord(of: $0.reference) },
+          members: members)
+      }
     }
   }
 

@@ -39,7 +39,7 @@ extension PendingChange {
     return PendingChange(
       id, entity: entity, (self.values ?? [:]).merging(values) { _, later in later },
       rules: rules.merging(later.rules) { _, later in later },
-      ownFields: isLink ? later.ownFields : Self.sum(ownFields, later.ownFields))
+      ownFields: !isLink ? Self.sum(ownFields, later.ownFields) : later.ownFields.isEmpty ? ownFields : later.ownFields)
   }
 
   /// Adds what two changes by one save add to counters.
@@ -129,7 +129,7 @@ enum PendingChangeCoding {
     let isLink = record.isLink
     var (values, rules, ownFields): ([PropertyID: FieldValue], [PropertyID: MergeRule], [Field]) = ([:], [:], [])
     for field in record.fields {
-      if field.rule == .counter || field.property == .revival || isLink && !field.property.isLinkEnd {
+      if field.rule == .counter || field.property == .revival || isLink && field.property.isAddition {
         ownFields.append(field)
       } else {
         values[field.property] = field.value
@@ -153,6 +153,6 @@ enum PendingChangeCoding {
     let isLink = record.isLink
     return Record(
       entity: record.entity,
-      .live(fields.map { isLink && !$0.property.isLinkEnd ? $0 : Field($0.property, $0.value, stamp, $0.rule) }))
+      .live(fields.map { isLink && $0.property.isAddition ? $0 : Field($0.property, $0.value, stamp, $0.rule) }))
   }
 }

@@ -39,7 +39,7 @@ final class PendingSaves {
     var hasOtherStamps = false
   }
 
-  private unowned let replica: StoreReplica
+  unowned let replica: StoreReplica
   /// The saves in ascending order.
   private var saves: [Save] = []
   private var changes: any PendingChanges = MemoryChanges()
@@ -66,11 +66,12 @@ final class PendingSaves {
   /// - Parameters:
   ///   - former: The records that objects had in earlier transactions.
   ///   - newest: The newest transaction.
-  ///   - prepare: Returns the stamps of a save that was made at a time, in milliseconds since 1970. It may call ``renew(_:)``.
+  ///   - prepare: Returns the stamps of a save that was made at a time, in milliseconds since 1970, and whether it was never read before. It
+  ///     may call ``renew(_:)``.
   /// - Returns: Whether a transaction may have changed any object.
   func read(
     _ reader: HistoryChangeReader, _ former: FormerRecords, through newest: Int64,
-    prepare: (_ number: Int64, _ wall: Int64, _ insertions: RecordSet) throws -> SaveStamps
+    prepare: (_ number: Int64, _ wall: Int64, _ insertions: RecordSet) throws -> (stamps: SaveStamps, isNew: Bool)
   ) throws -> Bool {
     let (limit, byteLimit) = (Self.limit, max(400 * Self.limit, 1 << 17))
     let hasDeletionMarks = replica.schema.syncModel.hasDeletionMarks
@@ -85,16 +86,23 @@ final class PendingSaves {
       }
       if changes.countInMemory >= limit || changes.byteCountInMemory >= byteLimit { try moveToStore() }
       try changes.add(change.change, change.isFormer ? nil : change.object, start: start)
+    } move: {
+      moves.append($0)
     } end: { number, wall in
-      defer { (insertions, hasOtherStamps, isUnstamped) = (RecordSet(), false, false) }
-      if changes.end == start { return }
-      let stamps = try prepare(number, wall, insertions)
+      defer { (moves, insertions, hasOtherStamps, isUnstamped) = ([], RecordSet(), false, false) }
+      if changes.end == start, moves.isEmpty { return }
+      let (stamps, isNew) = try prepare(number, wall, insertions)
       if isUnstamped { try stampChanges(of: number, stamps) }
+      try placeMembers(stamps.addition.device, isNew: isNew)
+      if changes.end == start { return }
       saves.append(Save(number: number, wall: wall, stamps: stamps, changes: start..<changes.end, hasOtherStamps: hasOtherStamps))
     }
     scanned = newest
     return isWhole
   }
+
+  /// The moves by the save that is being read.
+  private(set) var moves: [HistoryChangeReader.Move] = []
 
   /// The position of the first change of the save that is being read.
   private var start: Int { saves.last?.changes.upperBound ?? firstStart }
@@ -123,6 +131,12 @@ final class PendingSaves {
 
   /// Gives other records to objects that the save that is being read has inserted.
   func renew(_ renewed: [RecordID: RecordID]) throws {
+    for index in moves.indices {
+      let (move, owner) = (moves[index], moves[index].list.owner)
+      moves[index].list = MemberList(owner: renewed[owner] ?? owner, number: move.list.number)
+      moves[index].previous = move.previous.map { renewed[$0] ?? $0 }
+      for member in move.members.indices { moves[index].members[member].id = renewed[move.members[member].id] ?? move.members[member].id }
+    }
     try forEachChange(in: start..<changes.end) { position, change in
       let new = change.renewed(renewed, replica.schema.syncModel, linkID: \.recordID)
       if new != change { try changes.replace(position, by: new) }
@@ -167,6 +181,11 @@ final class PendingSaves {
     return .reinsertion(
       of: change.id, entity: change.entity, values, in: known, rules: replica.schema.syncModel.merging(of: change.entity),
       first: Stamp(stamps.first, stamps.addition.device), revival: stamps.addition)
+  }
+
+  /// Adds a change to the save that is being read.
+  func addCurrentChange(_ change: PendingChange, _ object: ObjectReference? = nil) throws {
+    try changes.add(change, object, start: start)
   }
 
   private func forEachChange(in positions: Range<Int>, _ body: (_ position: Int, _ change: PendingChange) throws -> Void) throws {

@@ -84,8 +84,8 @@ extension StoreReplica {
       try addBaseline(rows)
       let links = rows.isEmpty ? try nextLinks(&progress, maximumCount) : []
       // A link that a pending save has added is sent with that save.
-      for link in links where try row(of: link.id) == nil && pending().changes(of: link.id) == nil {
-        try Baseline.add(SyncedObject(link.link), of: link.id, in: self)
+      for link in links where try row(of: link.id) == nil && !(pending().changes(of: link.id)?.hasAddition ?? false) {
+        try Baseline.add(linkObject(link.link), of: link.id, in: self)
       }
       progress.count += rows.count
       let isComplete = progress.isComplete(schema)
@@ -109,7 +109,9 @@ extension StoreReplica {
       let id = try identities.record(of: row.reference)
       let properties = schema.entities[row.entityNumber].properties
       // An object that a pending save has inserted is sent with that save, whole.
-      if let change = try pending().changes(of: id), change.fields.count == properties.count { continue }
+      if let change = try pending().changes(of: id), change.fields.count(where: { $0.value.position == nil }) == properties.count {
+        continue
+      }
       if try self.row(of: id) == nil { try addBaseline(try object(row, of: id, identities), of: id) }
       if try self.row(of: id)?.object != row.reference { try setObject(row.reference, of: id) }
     }

@@ -53,7 +53,7 @@ extension StoreReplica {
     for id in ids {
       guard let link = try link(of: id), let stored = try stored(link, reference(of:)) else { continue }
       links[stored] = id
-      objects[id] = SyncedObject(link)
+      objects[id] = try linkObject(link)
     }
     let existing = try existing(Set(links.keys))
     for (link, id) in links where !existing.contains(link) { objects[id] = nil }
@@ -113,7 +113,7 @@ extension StoreReplica {
     return try storedRemoval(of: id, by: number) {
       var state = (try row(of: id)?.entry.state).joined(with: try pending().changes(of: id))
       // The link is from before synchronization.
-      if state == nil { state = try Baseline.add(SyncedObject(link), of: id, in: self).state }
+      if state == nil { state = try Baseline.add(linkObject(link), of: id, in: self).state }
       return PendingChange.removal(of: link, id, from: state)
     }
   }

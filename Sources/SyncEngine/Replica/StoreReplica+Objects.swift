@@ -56,6 +56,7 @@ extension StoreReplica {
         values[property.id] = FieldValue(try row.slot(property.slot, kind: property.kind))
       }
     }
+    values.merge(try positions(of: id, entity.id, values)) { $1 }
     return SyncedObject(entity: entity.id, values)
   }
 
@@ -80,12 +81,15 @@ extension StoreReplica {
     var objects = ObjectImport(self)
     for (id, object) in changes {
       if let object {
+        try setPositions(of: object, id)
         if let link = object.link(schema.syncModel) { objects.add(link) } else { objects.set(object, of: id, try reference(of: id)) }
       } else if let reference = try reference(of: id) {
         objects.delete(reference)
         try removeAssetEntries(of: id)
+        try removePositions(of: id)
       } else if let link = try link(of: id) {
         objects.remove(link)
+        try removePositions(of: id)
       }
     }
     let inserted = try objects.finish(reference(of:))

@@ -33,6 +33,7 @@ extension StoreReplica {
       for link in links { try reconcile(link.link, stamp) }
     }
     try reconcileDeletions(stamp)
+    try reconcileLists(stamp)
   }
 
   private func reconcile(_ row: RowImage, _ id: RecordID, _ stamp: Stamp) throws {
@@ -65,11 +66,12 @@ extension StoreReplica {
 
   private func reconcile(_ link: Link, _ stamp: Stamp) throws {
     guard let known = try knownRecord(of: link.recordID) else {
-      try Baseline.add(SyncedObject(link), of: link.recordID, in: self)
+      try Baseline.add(linkObject(link), of: link.recordID, in: self)
       return
     }
     if known.isDeleted || known.hasAddition { return }
-    try hold(PendingChange.addition(of: link, link.recordID, stamp).record(stamp), of: link.recordID)
+    let positions = try positions(of: link.recordID, link.relationship, link.values)
+    try hold(PendingChange.addition(of: link, link.recordID, stamp).positioned(positions).record(stamp), of: link.recordID)
   }
 
   /// Removes the links of records that the store does not contain, although it has the objects.
@@ -82,6 +84,22 @@ extension StoreReplica {
         try object(of: link.destination) != nil
       else { continue }
       try hold(PendingChange.removal(of: link, id, from: known).record(stamp), of: id)
+    }
+  }
+
+  /// Gives positions to members that the rows have in another order than the records.
+  private func reconcileLists(_ stamp: Stamp) throws {
+    if schema.lists.isEmpty { return }
+    var progress = BaselineProgress()
+    while true {
+      let rows = try nextRows(&progress, Self.batch)
+      if rows.isEmpty { return }
+      for list in try disorderedLists(among: rows) {
+        for (member, key) in try reposition(list, by: stamp.device) {
+          guard let known = try knownRecord(of: member.id), !known.isDeleted else { continue }
+          try hold(Record(entity: known.entity, [member.property: .position(key)], stamp), of: member.id)
+        }
+      }
     }
   }
 

@@ -45,6 +45,7 @@ extension StoreReplica {
     if !schema.links.isEmpty, entry.state?.isDeleted ?? false, let former = known?.entry.state, let link = Link(former, schema.syncModel) {
       running.formerLinks[id] = link
     }
+    if entry.state?.isDeleted ?? false, !(known?.entry.state?.isDeleted ?? false) { try removePositions(of: id) }
     let (former, present) = (known?.entry.references ?? [], entry.references)
     if former == present { return }
     for reference in former.subtracting(present) { try change(reference, of: id, SyncStatement.removeReference) }

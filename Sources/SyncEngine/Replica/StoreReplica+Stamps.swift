@@ -31,7 +31,9 @@ extension StoreReplica {
   /// if they have the same times.
   func additionDevice() throws -> DeviceID {
     var state = try knownState()
-    if schema.links.isEmpty, !schema.syncModel.hasMergeRules, !schema.syncModel.hasDeletionMarks { return state.zone.device }
+    if schema.links.isEmpty, schema.lists.isEmpty, !schema.syncModel.hasMergeRules, !schema.syncModel.hasDeletionMarks {
+      return state.zone.device
+    }
     if let device = state.copy { return device }
     if try lineage() == state.lineage { return state.zone.device }
     let device = DeviceID.random()
@@ -43,5 +45,5 @@ extension StoreReplica {
 
 extension DeviceID {
   /// Returns a new identity. Links have properties with the numbers of devices, and others with those that no device has.
-  static func random() -> DeviceID { DeviceID(.random(in: 1...(.max - 2))) }
+  static func random() -> DeviceID { DeviceID(.random(in: 1...(.max - 16))) }
 }

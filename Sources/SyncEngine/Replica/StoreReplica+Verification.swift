@@ -10,7 +10,7 @@ package struct ObjectDifference: Hashable, Sendable {
     case missing
     /// The object has no record, or its record is deleted or hidden.
     case unknown
-    /// Values differ, or the links of the object, or the two sides of a relationship.
+    /// Values differ, or the links of the object, or the order of members, or the two sides of a relationship.
     case different
   }
 
@@ -69,6 +69,7 @@ extension StoreReplica {
       case .rows(var progress):
         let rows = try nextRows(&progress, batch)
         try checkRecords(of: rows, &verification)
+        for list in try disorderedLists(among: rows) { try add(list, to: &verification) }
         if rows.isEmpty { for link in try nextLinks(&progress, batch) { try checkRecord(of: link, &verification) } }
         verification.position = progress.isComplete(schema) ? .end : .rows(progress)
         if verification.position == .end { baselineKeys = nil }
@@ -134,8 +135,10 @@ extension StoreReplica {
     var (links, others): ([(RecordID, Link)], [RecordID]) = ([], [])
     for id in ids { if let link = try link(of: id) { links.append((id, link)) } else { others.append(id) } }
     let found = try self.links(of: links.map(\.0))
-    for (id, link) in links where try (state.visibleObject(of: id) == nil) != (found[id] == nil) {
-      try add(link, to: &verification)
+    for (id, link) in links {
+      let expected = try state.visibleObject(of: id)
+      let isInPlace = try expected.map { try hasPositions(of: $0, id) } ?? true
+      if (expected == nil) != (found[id] == nil) || !isInPlace { try add(link, to: &verification) }
     }
     return others
   }
@@ -148,6 +151,15 @@ extension StoreReplica {
       ObjectDifference(
         entity: schema.model.entities[relationship.relationship.sourceEntity].name,
         objectID: try reference(of: ends.source).map(store.space.objectID), stableID: ends.source.uuid, kind: .different))
+  }
+
+  /// Adds a list whose rows are not in the order of the records, as a difference of the object that has it.
+  private func add(_ list: MemberList, to verification: inout ObjectVerification) throws {
+    guard let object = try reference(of: list.owner) else { return }
+    verification.add(
+      ObjectDifference(
+        entity: schema.model.entities[object.entity].name, objectID: store.space.objectID(of: object), stableID: list.owner.uuid,
+        kind: .different))
   }
 
   /// Checks that a link has a record.
@@ -176,7 +188,16 @@ extension StoreReplica {
         return false
       }
     }
-    return true
+    guard let id = identities.knownRecord(of: row.reference) else { return false }
+    return try hasPositions(of: expected, id)
+  }
+
+  /// Returns whether the store has the positions that an object or a link has by its record.
+  private func hasPositions(of expected: SyncedObject, _ id: RecordID) throws -> Bool {
+    try schema.memberships(of: expected.entity).allSatisfy { _, reference in
+      let member = ListMember(id: id, reference: reference)
+      return try position(of: member)?.key == expected.values[member.property]?.position
+    }
   }
 
   /// Checks that objects have records, and that both sides of their one-to-one relationships agree.

@@ -33,6 +33,10 @@ package final class StoreReplica: SyncStore {
     var hasAssetEntries: Bool?
     /// The commit in the outbox, if the transaction has read or frozen it.
     var outbox: Digest?
+    /// The lists that were read, and whether the transaction has given positions to the members that they had before synchronization began.
+    var numberedLists: [MemberList: Bool] = [:]
+    /// The lists with imported members, whose rows are ordered at the end of the transaction.
+    var changedLists: Set<MemberList> = []
     /// The number of objects that were inserted, changed or deleted.
     var changedCount = 0
     /// Those objects, if the application handles imports.
@@ -98,6 +102,7 @@ package final class StoreReplica: SyncStore {
         }
         result = try body()
         try checkRequirement()
+        try orderChangedLists()
         try writeState()
         try handleImport()
       }
@@ -222,7 +227,7 @@ package final class StoreReplica: SyncStore {
       var clock = state.zone.clock
       var additionDevice: DeviceID?
       let isWhole = try pending.read(reader, formerRecords(), through: newest) { number, made, insertions in
-        if let known = stamps[number] { return known }
+        if let known = stamps[number] { return (known, false) }
         try renewRecords(insertions, in: (number, made), pending)
         if try hasAssetEntries() { try pending.forEachCurrentChange(forgetPlaceholders) }
         let stamp = Stamp(clock.stamp(at: min(made, now)), state.zone.device)
@@ -230,7 +235,7 @@ package final class StoreReplica: SyncStore {
         additionDevice = device
         let new = SaveStamps(stamp, addition: Stamp(stamp.time, device), first: stamp.time)
         try setStamps(new, of: number)
-        return new
+        return (new, true)
       }
       state = try knownState()
       state.zone.clock = clock

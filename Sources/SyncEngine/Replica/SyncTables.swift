@@ -53,6 +53,11 @@ package final class SyncTables: SideTableOwner {
         "cipherdata_sync_asset",
         "(id BLOB NOT NULL, property INTEGER NOT NULL, digest BLOB NOT NULL, size INTEGER NOT NULL, location INTEGER NOT NULL, "
           + "used INTEGER NOT NULL, sealed BLOB, PRIMARY KEY (id, property)) WITHOUT ROWID"),
+      // Where members are in ordered relationships. `property` is the reference to the object that has the list, which is the owner.
+      .init(
+        "cipherdata_sync_position",
+        "(record BLOB NOT NULL, property INTEGER NOT NULL, owner BLOB NOT NULL, key BLOB NOT NULL, PRIMARY KEY (record, property)) "
+          + "WITHOUT ROWID", indexes: ["(owner, property, key)"]),
       // The commit, or the part of one, that is being sent.
       .init("cipherdata_sync_outbox", "(id INTEGER PRIMARY KEY NOT NULL, through INTEGER NOT NULL, next BLOB, bytes BLOB NOT NULL)"),
       // Records that cannot be opened.
@@ -157,6 +162,18 @@ enum SyncStatement {
   static let setAsset = "INSERT OR REPLACE INTO cipherdata_sync_asset VALUES (?, ?, ?, ?, ?, ?, ?)"
   static let removeAsset = "DELETE FROM cipherdata_sync_asset WHERE id = ? AND property = ?"
   static let removeAssets = "DELETE FROM cipherdata_sync_asset WHERE id = ?"
+
+  static let position = "SELECT owner, key FROM cipherdata_sync_position WHERE record = ? AND property = ?"
+  static let setPosition = "INSERT OR REPLACE INTO cipherdata_sync_position VALUES (?, ?, ?, ?)"
+  static let removePosition = "DELETE FROM cipherdata_sync_position WHERE record = ? AND property = ?"
+  static let removePositions = "DELETE FROM cipherdata_sync_position WHERE record = ?"
+  static let firstPosition = "SELECT min(key) FROM cipherdata_sync_position WHERE owner = ? AND property = ?"
+  static let lastPosition = "SELECT max(key) FROM cipherdata_sync_position WHERE owner = ? AND property = ?"
+  static let nextPosition = "SELECT min(key) FROM cipherdata_sync_position WHERE owner = ? AND property = ? AND key > ?"
+  static let renewPositions = [
+    "INSERT OR REPLACE INTO cipherdata_sync_position SELECT ?2, property, owner, key FROM cipherdata_sync_position WHERE record = ?1",
+    "UPDATE cipherdata_sync_position SET owner = ?2 WHERE owner = ?1",
+  ]
 
   static let outbox = "SELECT through, next, bytes FROM cipherdata_sync_outbox"
   static let setOutbox = "INSERT INTO cipherdata_sync_outbox VALUES (1, ?, ?, ?)"

@@ -10,10 +10,10 @@ package enum SyncMerge: Sendable, Hashable {
   case toOne(isRequired: Bool)
   /// The same for a one-to-one relationship. Of several objects that refer to a destination, one keeps it.
   case oneToOne(isRequired: Bool)
-  /// Members of a to-many relationship are added and removed one by one.
-  case members
-  /// The relationship follows from its inverse, `Entity.relationship`.
-  case inverse(String)
+  /// Members of a to-many relationship are added and removed one by one. Those of an ordered one that a save moves together stay together.
+  case members(isOrdered: Bool)
+  /// The members of the relationship follow from its inverse, `Entity.relationship`. Their order is merged as that of `members`.
+  case inverse(String, isOrdered: Bool)
   /// The value is computed on each device.
   case derived
   /// The value is not stored.
@@ -49,14 +49,16 @@ package enum SyncMerge: Sendable, Hashable {
     case .largeValue(let rule): "large value: " + SyncMerge.value(rule).explanation
     case .toOne(let isRequired): "the later change" + Self.requirement(isRequired)
     case .oneToOne(let isRequired): "the later change; one object refers to a destination" + Self.requirement(isRequired)
-    case .members: "members are added and removed one by one; an addition wins"
-    case .inverse(let name): "follows from \(name)"
+    case .members(let isOrdered): "members are added and removed one by one; an addition wins" + Self.order(isOrdered)
+    case .inverse(let name, let isOrdered): "follows from \(name)" + Self.order(isOrdered)
     case .derived: "computed on each device, not sent"
     case .transient: "not sent"
     case .fetched: "fetched on each device, not sent"
     case .unsupported(let reason): "not synchronized yet: \(reason.explanation)"
     }
   }
+
+  private static func order(_ isOrdered: Bool) -> String { isOrdered ? "; what is moved together stays together" : "" }
 
   private static func requirement(_ isRequired: Bool) -> String { isRequired ? "; deleted with the destination" : "" }
 }

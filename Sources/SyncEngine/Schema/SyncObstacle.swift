@@ -3,12 +3,11 @@ import ObjectModel
 /// A part of a model that is not synchronized yet, so that a store with it is refused.
 package struct SyncObstacle: Sendable, Hashable, CustomStringConvertible {
   package enum Reason: String, Sendable, Hashable, CaseIterable {
-    case ordered, unique, symmetric, colliding
+    case unique, symmetric, colliding
 
     /// What the part of the model is.
     package var explanation: String {
       switch self {
-      case .ordered: "an ordered relationship"
       case .unique: "a uniqueness constraint"
       case .symmetric: "a one-to-one relationship that is its own inverse"
       case .colliding: "a name whose digest equals that of another property"
@@ -40,7 +39,6 @@ extension SyncSchema {
     }
     var found: [SyncObstacle] = []
     for relationship in entity.relationships where relationship.sourceEntity == entity.number && !relationship.isTransient {
-      if relationship.isOrdered { found.append(obstacle(relationship.name, .ordered)) }
       if !relationship.isToMany, relationship.inverseID == relationship.id { found.append(obstacle(relationship.name, .symmetric)) }
     }
     let inherited = entity.parent.map { model.entities[$0].uniquenessConstraints } ?? []

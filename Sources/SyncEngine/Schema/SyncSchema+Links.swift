@@ -54,9 +54,9 @@ package struct LinkRelationship: Sendable {
 extension CompiledRelationship {
   /// Whether the relationship has links, and it, not its inverse, reports them.
   fileprivate func hasLinks(in model: CompiledModel) -> Bool {
-    guard isToMany, !isTransient, !isOrdered else { return false }
+    guard isToMany, !isTransient else { return false }
     guard let inverse = model.inverse(of: self), !inverse.isTransient else { return true }
-    return inverse.isToMany && !inverse.isOrdered && id <= inverse.id
+    return inverse.isToMany && id <= inverse.id
   }
 }
 

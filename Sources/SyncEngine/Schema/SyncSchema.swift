@@ -46,6 +46,9 @@ package struct SyncSchema: Sendable {
   package let entities: [Entity]
   /// The relationships that have links.
   package let links: [LinkRelationship]
+  /// The ordered relationships.
+  package let lists: [ListRelationship]
+  let memberships: [EntityID: [Membership]]
   /// What the protocol knows of the model.
   package let syncModel: SyncModel
   /// Whether there are binary attributes, whose values can be large.
@@ -72,6 +75,8 @@ package struct SyncSchema: Sendable {
     hasBinaryAttributes = entities.contains { $0.properties.contains { $0.kind == .bytes } }
     numbers = Dictionary(zip(entities.map(\.id), entities.indices), uniquingKeysWith: { first, _ in first })
     links = LinkRelationship.all(of: model, identifiers)
+    lists = ListRelationship.all(of: model, entities, links)
+    memberships = Self.memberships(lists, entities, links)
     linkPositions = Dictionary(zip(links.map(\.entity), links.indices), uniquingKeysWith: { first, _ in first })
     // An abstract entity has no objects. In another version of the model it may have some.
     var known = Dictionary(

@@ -82,12 +82,12 @@ package struct SyncSchemaReport: Sendable {
   private static func toMany(_ relationship: CompiledRelationship, _ schema: SyncSchema) -> SyncMerge {
     if relationship.isTransient { return .transient }
     let hasLinks = schema.links.contains { $0.relationship.id == relationship.id || $0.relationship.id == relationship.inverseID }
-    return hasLinks ? .members : inverse(relationship, schema)
+    return hasLinks ? .members(isOrdered: relationship.isOrdered) : inverse(relationship, schema)
   }
 
   private static func inverse(_ relationship: CompiledRelationship, _ schema: SyncSchema) -> SyncMerge {
-    guard let inverse = schema.model.inverse(of: relationship) else { return .members }
-    return .inverse("\(schema.model.entities[inverse.sourceEntity].name).\(inverse.name)")
+    guard let inverse = schema.model.inverse(of: relationship) else { return .members(isOrdered: relationship.isOrdered) }
+    return .inverse("\(schema.model.entities[inverse.sourceEntity].name).\(inverse.name)", isOrdered: relationship.isOrdered)
   }
 
   private static func type(_ relationship: CompiledRelationship, _ schema: SyncSchema) -> String {
