@@ -35,7 +35,7 @@ final class DocumentTests: XCTestCase {
     let section = try XCTUnwrap(
       format.components(separatedBy: "## Synchronization\n").dropFirst().first?.components(separatedBy: "\n## ").first)
     let store = try Repository.text("Sources/SyncEngine/Replica/SyncTables.swift")
-    try check(section, of: store, #"init\(\s*"(cipherdata_sync_\w+)",\s*"\((.+)\)"#, count: 14)
+    try check(section, of: store, #"init\(\s*"(cipherdata_sync_\w+)",\s*"\((.+)\)"#, count: 15)
     let hub = try Repository.text("Sources/SyncHub/Storage/HubSchema.swift")
     try check(section, of: hub, #"CREATE TABLE (\w+) \(([^;]+)\)"#, count: 13)
   }

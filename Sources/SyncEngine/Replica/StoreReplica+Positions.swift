@@ -14,13 +14,6 @@ struct ListMember: Hashable {
   fileprivate var columns: (id: Slot, property: Slot) { (id.slot, .int(Int64(bitPattern: reference.value))) }
 }
 
-/// The list of an object.
-struct MemberList: Hashable {
-  let owner: RecordID
-  /// The position of the relationship in ``SyncSchema/lists``.
-  let number: Int
-}
-
 /// The positions of members in ordered relationships, as the rows of the store show them.
 extension StoreReplica {
   func position(of member: ListMember) throws -> (owner: RecordID, key: PositionKey)? {

@@ -13,6 +13,13 @@ package struct ListRelationship: Sendable {
   package var property: PropertyID { .position(through: reference) }
 }
 
+/// The list of an object.
+struct MemberList: Hashable {
+  let owner: RecordID
+  /// The position of the relationship in ``SyncSchema/lists``.
+  let number: Int
+}
+
 extension ListRelationship {
   /// The ordered relationships of a model.
   static func all(of model: CompiledModel, _ entities: [SyncSchema.Entity], _ links: [LinkRelationship]) -> [ListRelationship] {
