@@ -17,6 +17,9 @@ public struct CloudJournalEntry: Sendable, Hashable, Identifiable {
     case destinationDeleted
     /// Another object refers to the destination since, which admits only one.
     case destinationTaken
+    /// Another object had the same values under a uniqueness constraint, and both have become one. The entry has what the object with the
+    /// values of the other device lacks.
+    case duplicate
   }
 
   /// The number of the entry in the journal of its store.
@@ -64,6 +67,7 @@ extension CloudJournalEntry.Reason {
       case .deletion: .deletion
       case .destinationDeleted: .destinationDeleted
       case .destinationTaken: .destinationTaken
+      case .duplicate: .duplicate
       }
   }
 }

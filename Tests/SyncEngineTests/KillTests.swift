@@ -75,6 +75,15 @@ final class KillTests: XCTestCase {
       try call()
       return try replica.renewRecords(ids)
     }
+    func id(of link: Link) -> RecordID { replica.id(of: link) }
+    func records(with key: UniqueKey) throws -> [RecordID] {
+      try call()
+      return try replica.records(with: key)
+    }
+    func redirect(_ successors: [RecordID: RecordID]) throws -> [RecordID] {
+      try call()
+      return try replica.redirect(successors)
+    }
     func object(of id: RecordID) throws -> SyncedObject? {
       try call()
       return try replica.object(of: id)

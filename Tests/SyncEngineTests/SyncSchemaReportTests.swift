@@ -86,7 +86,7 @@ final class SyncSchemaReportTests: XCTestCase {
     let report = SyncSchemaReport(
       try schema {
         Entity("Post") {
-          Attribute("title", .string)
+          Attribute("title", .string).syncMergeRule(.max)
           Attribute("scan", .binary).externalStorage()
           Relationship("tags", toMany: "Tag", inverse: "posts").onDelete(.deny)
           Unique("title")
@@ -96,13 +96,15 @@ final class SyncSchemaReportTests: XCTestCase {
     XCTAssertEqual(
       report.obstacles.map(\.description),
       [
-        "Post.title: a uniqueness constraint"
+        "Post.title: a uniqueness constraint over a computed value or an attribute with a merge rule"
       ])
     XCTAssertEqual(
       try merges(report, of: "Post"),
-      ["title": .value(.latest), "scan": .largeValue(.latest), "tags": .members(isOrdered: false)])
+      ["title": .value(.max), "scan": .largeValue(.latest), "tags": .members(isOrdered: false)])
     XCTAssertEqual(try merges(report, of: "Tag"), ["posts": .members(isOrdered: true)])
-    XCTAssertTrue(report.lines.contains("error: Post.title: a uniqueness constraint"), "\(report.lines)")
+    XCTAssertTrue(
+      report.lines.contains("error: Post.title: a uniqueness constraint over a computed value or an attribute with a merge rule"),
+      "\(report.lines)")
     XCTAssertTrue(report.lines.contains { $0.contains("scan") && $0.hasSuffix("large value: the later change") }, "\(report.lines)")
     XCTAssertFalse(report.lines.contains("The model can be synchronized."))
   }

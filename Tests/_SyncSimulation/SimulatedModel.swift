@@ -26,6 +26,8 @@ struct SimulatedModel {
     var references: [Reference]
     /// Whether edits win over deletions.
     var updateWins = false
+    /// An attribute that no two objects may have in common.
+    var unique: PropertyID?
   }
 
   /// A many-to-many relationship, or a to-many relationship without an inverse.
@@ -50,7 +52,11 @@ struct SimulatedModel {
   ///   - hasRules: Whether attributes have rules.
   ///   - hasDeletionMarks: Whether edits win over deletions, and objects deny deletions.
   ///   - hasLists: Whether relationships are ordered.
-  init(_ random: inout SimulationRandom, hasManyClaims: Bool, hasLinks: Bool, hasRules: Bool, hasDeletionMarks: Bool, hasLists: Bool) {
+  ///   - hasUniqueValues: Whether there are uniqueness constraints.
+  init(
+    _ random: inout SimulationRandom, hasManyClaims: Bool, hasLinks: Bool, hasRules: Bool, hasDeletionMarks: Bool, hasLists: Bool,
+    hasUniqueValues: Bool
+  ) {
     var entities: [Entity] = []
     for number in 0..<(2 + random.number(below: hasManyClaims ? 1 : 3)) {
       let attributes = (0...random.number(below: 3)).map { PropertyID(UInt64(number * 100 + $0)) }
@@ -92,6 +98,11 @@ struct SimulatedModel {
       }
     }
     if hasLists { Self.addLists(to: &entities, &linkRelationships, &random) }
+    if hasUniqueValues {
+      for number in entities.indices where number == 0 || random.chance(0.5) {
+        entities[number].unique = PropertyID(UInt64(number * 100 + 48))
+      }
+    }
     self.entities = entities
     self.linkRelationships = linkRelationships
     var all = Dictionary(
@@ -101,7 +112,8 @@ struct SimulatedModel {
           SyncModel.Entity(
             references: Dictionary(uniqueKeysWithValues: entity.references.map { ($0.property, $0.isRequired) }),
             exclusive: Set(entity.references.filter(\.isExclusive).map(\.property)),
-            denying: Set(entity.references.filter(\.isDenying).map(\.property)), updateWins: entity.updateWins, merging: entity.rules)
+            denying: Set(entity.references.filter(\.isDenying).map(\.property)), updateWins: entity.updateWins, merging: entity.rules,
+            unique: entity.unique.map { [UniqueConstraint($0.value, [$0])] } ?? [])
         )
       })
     for relationship in linkRelationships {

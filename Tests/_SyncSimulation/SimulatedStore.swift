@@ -181,8 +181,9 @@ final class SimulatedStore: SyncStore {
   func setObjects(_ changes: [(id: RecordID, object: SyncedObject?)]) throws {
     try call(changes.count)
     for change in changes {
-      // What a superseded reference has denied is evaluated again.
-      if !writtenObjects.insert(change.id).inserted, model?.denyingReferences.isEmpty ?? true {
+      // What a superseded reference has denied is evaluated again, and so are objects that become one with others.
+      let isRepeated = !writtenObjects.insert(change.id).inserted
+      if isRepeated, model.map({ $0.denyingReferences.isEmpty && !$0.hasUniqueConstraints }) ?? true {
         violation = "object \(change.id.low) was written twice"
       }
       state.objects[change.id] = change.object
@@ -296,6 +297,31 @@ final class SimulatedStore: SyncStore {
     let all = renewed.sorted { $0.key < $1.key } + renewedLinks.sorted { $0.key < $1.key }
     for (former, new) in all { state.renewals.append((former, new)) }
     return renewed
+  }
+
+  func id(of link: Link) -> RecordID { hashing.id(of: link) }
+
+  func records(with key: UniqueKey) throws -> [RecordID] {
+    try call()
+    let model = model ?? newestModel
+    return state.objects.filter { _, object in
+      Record(entity: object.entity, object.values, Stamp(.zero, state.zone.device)).uniqueKeys(model).contains(key)
+    }.keys.sorted()
+  }
+
+  func redirect(_ successors: [RecordID: RecordID]) throws -> [RecordID] {
+    try call(successors.count)
+    var changed: [RecordID] = []
+    for index in state.saves.indices where state.saves[index].number > state.zone.settledThrough {
+      state.saves[index].changes = state.saves[index].changes.map { change in
+        let new = change.redirected(successors, newestModel, linkID: hashing.id)
+        if new == change { return change }
+        changed += [change.id, new.id]
+        addReferrer(new.id, new.record(state.saves[index].stamp))
+        return new
+      }
+    }
+    return changed
   }
 
   // MARK: The application

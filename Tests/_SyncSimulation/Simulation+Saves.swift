@@ -131,6 +131,7 @@ struct ObjectEditor {
     guard let entity = random.element(of: model.entities), version.entities[entity.id] != nil else { return }
     var values: [PropertyID: FieldValue] = [entity.serial: .integer(serial)]
     for attribute in entity.attributes { values[attribute] = Self.value(of: attribute, entity.rules[attribute], .null, &random) }
+    if let unique = entity.unique { values[unique] = freeValue(of: unique, &random) }
     for reference in entity.references {
       let destination = destination(reference, &random)
       if reference.isRequired, destination == nil { return }
@@ -154,6 +155,9 @@ struct ObjectEditor {
       } else if !reference.isRequired {
         objects[id]?.values[reference.property] = .null
       }
+    } else if let unique = entity.unique, random.chance(0.3) {
+      let value = freeValue(of: unique, &random)
+      objects[id]?.values[unique] = value
     } else if let attribute = random.element(of: entity.attributes) {
       objects[id]?.values[attribute] = Self.value(of: attribute, entity.rules[attribute], object.values[attribute] ?? .null, &random)
     }
@@ -200,6 +204,9 @@ struct ObjectEditor {
         }
     }
     guard let id = random.element(of: candidates.keys.sorted()), var object = candidates[id] else { return }
+    if let unique = model.entity(object.entity).unique, objects.values.contains(where: { $0.values[unique] == object.values[unique] }) {
+      object.values[unique] = .null
+    }
     for reference in model.entity(object.entity).references {
       if let destination = object.values[reference.property]?.reference, objects[destination] == nil {
         object.values[reference.property] = .null
@@ -254,6 +261,12 @@ struct ObjectEditor {
         }
       }
     }
+  }
+
+  /// Returns a value that no other object has, of few ones.
+  private func freeValue(of unique: PropertyID, _ random: inout SimulationRandom) -> FieldValue {
+    let value = FieldValue.text("value \(random.number(below: 6))")
+    return objects.values.contains { $0.values[unique] == value } ? .null : value
   }
 
   /// Returns a new value for an attribute. Numbers of odd attributes are real ones.

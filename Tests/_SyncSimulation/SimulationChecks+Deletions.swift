@@ -96,12 +96,14 @@ extension SimulationChecks {
     }
     for (id, deletions) in deletions.sorted(by: { $0.key < $1.key }) {
       guard let state = view.state(of: id), !state.isTombstone, state.deletionMark != nil else { continue }
+      // A reference that follows a merged object denies the deletion.
+      if state[.revival]?.stamp.isDerived ?? false { continue }
       let writers = Set(state.fields.filter { !$0.property.isOfRecordOnly }.flatMap { field in field.writers.map { (field, $0) }.map(\.1) })
       // What was stamped again can be known under another stamp.
       let all = writers.flatMap { byStamp[$0] ?? [] } + deletions.map(\.save) + deletions.flatMap(\.knowledge.saves)
       if all.contains(where: { Set($0.stamps).count > 1 || $0.isReplaced }) || hasRenewals { continue }
       let unknown = state.fields.first { field in
-        field.property != .deletion && field.rule != .union
+        field.property != .deletion && field.rule != .union && !field.stamp.isDerived
           && field.writers.contains { stamp in !deletions.contains { $0.knowledge.contains(field.property, of: id, stamp) } }
       }
       let isKnown = deletions.allSatisfy { !$0.save.isLost } && unknown == nil && !state.fields.contains { $0.rule == .union }

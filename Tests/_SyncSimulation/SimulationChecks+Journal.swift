@@ -52,6 +52,8 @@ extension SimulationChecks {
       for field in entry.losing.fields { journaled[PropertyKey(id: entry.id, property: field.property), default: []].append(field) }
     }
     for (key, history) in histories {
+      // A reference to a merged object follows its successor.
+      if view.hasSuccessor(key.id) || history.written.contains(where: { $0.value.reference.map(view.hasSuccessor) ?? false }) { continue }
       try checkReplacedReference(key, history, journaled[key] ?? [], view)
       let kept = (view.state(of: key.id)?[key.property].map { [$0] } ?? []) + (journaled[key] ?? [])
       var known: Set<Stamp> = []

@@ -104,7 +104,10 @@ extension SimulationChecks {
         }
       }
     }
+    let merged = Set(view.successors.flatMap { [$0.id, $0.successor] })
     for (id, history) in links.sorted(by: { $0.key < $1.key }) {
+      // The links of objects that have become one are joined.
+      if history.values.values.contains(where: { $0.reference.map(merged.contains) ?? false }) { continue }
       if !history.values.values.allSatisfy({ $0.reference.map { objects[$0] != nil } ?? false }) { continue }
       if view.state(of: id)?.isDeleted ?? isRemoved(id) {
         // An end is there again, because the hub has removed its deletion, and perhaps that of the link too.

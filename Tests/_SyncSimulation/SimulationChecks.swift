@@ -196,6 +196,15 @@ final class SimulationChecks {
         }
       }
     }
+    // No two objects have the same unique values.
+    var unique: [UniqueKey: RecordID] = [:]
+    for (id, object) in state.objects {
+      let record = Record(entity: object.entity, object.values, Stamp(.zero, DeviceID(0)))
+      for key in record.uniqueKeys(device.model) {
+        guard let other = unique.updateValue(id, forKey: key) else { continue }
+        throw SimulationFailure(invariant: "unique values", detail: "device \(device.number): \(id.low) and \(other.low)")
+      }
+    }
     // No two objects refer to the same object by a one-to-one relationship.
     var referrers: [PropertyID: [RecordID: RecordID]] = [:]
     for (id, object) in state.objects {
@@ -274,6 +283,8 @@ final class SimulationChecks {
     // it was deleted or removed before its first pull, has or has sent what else the save has changed.
     if device != nil, !isComparable, wasRemoved || omitted.values.contains(where: { $0.contains(change.id) }) { return true }
     if let device, omitted[device]?.contains(change.id) ?? false, view.state(of: change.id) == nil || change.values == nil { return true }
+    // The link was joined with that of the successor of an end.
+    if change.isLink, (change.values ?? [:]).values.contains(where: { $0.reference.map(view.hasSuccessor) ?? false }) { return true }
     // An object that was deleted before its insertion was sent leaves no record. Another object can have that.
     guard let state = view.state(of: change.id), state.isTombstone || view.serial(of: change.id) == save.serials[change.id] else {
       return save.serials[change.id].map(deletions.contains) ?? false
@@ -322,11 +333,21 @@ final class SimulationChecks {
         if let destination = value.reference.flatMap({ serials[$0] }) { required[serial, default: []].insert(destination) }
       }
     }
+    var serials = baseline.compactMapValues { simulation.model.serial($0.entity, $0.values) }
+    for save in saves { serials.merge(save.serials) { $1 } }
     let baselineSerials = baseline.compactMapValues { simulation.model.serial($0.entity, $0.values) }
     for (id, object) in baseline { note(id, object.entity, object.values, baselineSerials) }
     for save in saves { for change in save.changes { note(change.id, change.entity, change.values ?? [:], save.serials) } }
+    // The deletion of an object is that of the objects that were merged into it.
+    var merged: [Int64: Set<Int64>] = [:]
+    for (id, successor) in view.successors {
+      if let serial = view.serial(of: id), let other = view.serial(of: successor) ?? serials[successor] {
+        merged[serial, default: []].insert(other)
+      }
+    }
     func mayBeDeleted(_ serial: Int64?, depth: Int = 0) -> Bool {
       guard let serial else { return false }
+      if depth < 8, (merged[serial] ?? []).contains(where: { mayBeDeleted($0, depth: depth + 1) }) { return true }
       return deletions.contains(serial) || depth < 8 && (required[serial] ?? []).contains { mayBeDeleted($0, depth: depth + 1) }
     }
     for save in saves where !save.isLost {
@@ -336,7 +357,7 @@ final class SimulationChecks {
       }
       for change in save.changes where change.values != nil {
         if change.isLink { continue }
-        let isHidden = first.objects[change.id] == nil && !view.lacksDestination(change.id)
+        let isHidden = first.objects[change.id] == nil && !view.lacksDestination(change.id) && !view.hasSuccessor(change.id)
         if view.state(of: change.id)?.isDeleted ?? true || isHidden, !mayBeDeleted(save.serials[change.id]) {
           throw SimulationFailure(invariant: "only deletions delete", detail: "\(change.id.low)")
         }
@@ -348,7 +369,7 @@ final class SimulationChecks {
     try checkJournals(simulation, view)
     try checkDeletions(simulation, view)
     for (id, object) in baseline where first.objects[id] == nil && !object.isLink {
-      if view.lacksDestination(id) || mayBeDeleted(baselineSerials[id]) { continue }
+      if view.lacksDestination(id) || view.hasSuccessor(id) || mayBeDeleted(baselineSerials[id]) { continue }
       throw SimulationFailure(invariant: "only deletions delete", detail: "baseline \(id.low)")
     }
     if let id = view.unresolvedReference() {

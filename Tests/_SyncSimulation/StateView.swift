@@ -40,12 +40,14 @@ struct StateView {
   /// Returns the records that are live by their own states, and those whose deletion is denied by others.
   private static func live(_ states: [RecordID: Record], _ model: SyncModel) -> Set<RecordID> {
     var live: Set<RecordID> = []
-    for (id, state) in states where !isDeleted(state) && !lacksAddition(state, model) { live.insert(id) }
+    let merged = merged(states)
+    for (id, state) in states where !isDeleted(state) && !lacksAddition(state, model) && !merged.contains(id) { live.insert(id) }
     var next = Array(live)
     while let id = next.popLast() {
       guard let state = states[id] else { continue }
       for field in state.fields where model.isDenying(field.property, of: state.entity) {
-        guard let destination = field.value.reference, !live.contains(destination), let denied = states[destination], !denied.isTombstone,
+        guard let destination = field.value.reference, !live.contains(destination), !merged.contains(destination),
+          let denied = states[destination], !denied.isTombstone,
           let mark = denied.deletionMark
         else { continue }
         let key = PropertyID.reference(field.property, of: id)
@@ -61,6 +63,28 @@ struct StateView {
     return live
   }
 
+  /// Returns the records that were merged into others, apart from that with the smallest ID of a cycle.
+  private static func merged(_ states: [RecordID: Record]) -> Set<RecordID> {
+    Set(
+      states.keys.filter { id in
+        var (chain, last) = ([id], id)
+        while let next = states[last]?[.successor]?.value.reference {
+          if let start = chain.firstIndex(of: next) { return chain[start...].min() != id }
+          chain.append(next)
+          last = next
+        }
+        return chain.count > 1
+      })
+  }
+
+  /// The records that were merged into others, with their successors.
+  var successors: [(id: RecordID, successor: RecordID)] {
+    states.compactMap { id, state in state[.successor]?.value.reference.map { (id, $0) } }
+  }
+
+  /// Returns whether the record of an object says that it was merged into another one.
+  func hasSuccessor(_ id: RecordID) -> Bool { states[id]?[.successor] != nil }
+
   /// Returns whether the device knows a state of a record on the hub.
   func hasBase(_ id: RecordID) -> Bool { entries[id]?.base != nil }
 
@@ -75,7 +99,7 @@ struct StateView {
       }
     }
     return state.fields.allSatisfy { field in
-      if field.property == .deletion { return true }
+      if field.property == .deletion || field.stamp.isDerived && field.property != .revival { return true }
       if field.rule != .counter { return isSeen(field.property, field.stamp) }
       return Counter(field.value).entries.allSatisfy { isSeen(field.property, Stamp($0.time, $0.device)) }
     }

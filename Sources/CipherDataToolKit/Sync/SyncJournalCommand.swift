@@ -99,6 +99,7 @@ enum JournalText {
     case .deletion: "deleted on one device, changed on another"
     case .destinationDeleted: "an object that it requires was deleted"
     case .destinationTaken: "another object refers to the destination"
+    case .duplicate: "another object had the same unique values"
     }
   }
 

@@ -53,29 +53,8 @@ struct UniquenessConflict {
 
   private func findHolders(_ claims: inout UniqueClaims, _ position: Int) throws {
     let claim = claims.claims[position]
-    let table = try schema.table(of: claim.declaring.number)
-    let columns = claim.names.compactMap { name in
-      claim.declaring.property(named: name)?.slotIndex.flatMap { table.column(entity: claim.declaring.number, slot: $0) }
-    }
-    guard columns.count == claim.names.count else { return }
-    let entities = table.entityCondition(claim.declaring.number, includesSubentities: true, model: schema.model, alias: "t")
-    let size = max(1, min(300, 900 / columns.count))
-    var rest = claim.values[...]
-    while !rest.isEmpty {
-      let chunk = rest.prefix(size)
-      let statement = try transaction.statement(sql: table.holders(of: columns, entities: entities, count: chunk.count))
-      defer { statement.reset() }
-      var index: Int32 = 0
-      for value in chunk.joined() {
-        index += 1
-        try statement.bind(index, value)
-      }
-      rows.trace.record(statement)
-      while try statement.step() {
-        let holder = try schema.reference(key: statement.int64(1), entity: statement.int(2))
-        claims.record(holder: holder, of: chunk[chunk.startIndex + statement.int(0)], claim: position)
-      }
-      rest = rest.dropFirst(size)
+    try rows.forEachHolder(of: claim.values, claim.names, declaredBy: claim.declaring, transaction) { index, holder in
+      claims.record(holder: holder, of: claim.values[index], claim: position)
     }
   }
 }

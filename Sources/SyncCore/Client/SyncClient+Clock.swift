@@ -16,7 +16,7 @@ extension SyncClient {
     // The held states are of saves before the pending ones, except for those that have the times of these.
     var (first, ahead): (HybridTime, Set<HybridTime>) = (.zero, [])
     try forEachHeldState(in: store) { _, held in
-      for stamp in held.stamps where !identities.contains(stamp.device) || !pending.contains(stamp.time) {
+      for stamp in held.stamps where !stamp.isDerived && (!identities.contains(stamp.device) || !pending.contains(stamp.time)) {
         if identities.contains(stamp.device), zone.clock.isAhead(stamp.time, at: environment.wall) {
           ahead.insert(stamp.time)
         } else {
@@ -42,7 +42,8 @@ extension SyncClient {
       return nil
     }
     let restamped = { (stamp: Stamp) -> Stamp in
-      identities.contains(stamp.device) ? times[stamp.time].map { Stamp($0, stamp.device) } ?? stamp : stamp
+      // A derived stamp has the time of the value that it follows from.
+      identities.contains(stamp.device) || stamp.isDerived ? times[stamp.time].map { Stamp($0, stamp.device) } ?? stamp : stamp
     }
     try restampSaves(in: store, after: zone.settledThrough, newStamp, others: restamped) {
       times.isEmpty ? RecordSet() : try restampHeldStates(restamped, in: store)

@@ -4,6 +4,8 @@ extension SyncClient {
     try store.transaction {
       if let frozen = try store.outbox() { return frozen }
       guard try store.zone().isJoined else { return nil }
+      // Values that follow from pending saves have their times.
+      if model.hasUniqueConstraints { _ = try savesInTime(in: store, environment) }
       // Objects from before synchronization are sent before the saves that refer to them.
       if let frozen = try freezeRecords(in: store) { return frozen }
       while true {
@@ -124,16 +126,20 @@ extension SyncClient {
 
   /// Returns the saves of the next commit.
   private func unsentSaves(in store: some SyncStore, _ environment: Environment) throws -> [PendingSave] {
-    let zone = try store.zone()
-    var saves = try store.pendingSaves(after: zone.settledThrough, maximumChangeCount: limits.changesInCommit)
-    if saves.contains(where: { zone.clock.isAhead($0.stamp.time, at: environment.wall) }) {
-      try restamp(in: store, environment)
-      saves = try store.pendingSaves(after: zone.settledThrough, maximumChangeCount: limits.changesInCommit)
-    }
+    let saves = try savesInTime(in: store, environment)
     guard try store.hasAssets else { return saves }
     // Saves are sent in their order: a large value that is not uploaded yet delays those after it.
     var pending: [RecordID: Record] = [:]
     return Array(try saves.prefix { try isSendable($0, &pending, in: store) })
+  }
+
+  /// Returns the next pending saves. If the hub would refuse their stamps, all get others first.
+  private func savesInTime(in store: some SyncStore, _ environment: Environment) throws -> [PendingSave] {
+    let zone = try store.zone()
+    let saves = try store.pendingSaves(after: zone.settledThrough, maximumChangeCount: limits.changesInCommit)
+    guard saves.contains(where: { zone.clock.isAhead($0.stamp.time, at: environment.wall) }) else { return saves }
+    try restamp(in: store, environment)
+    return try store.pendingSaves(after: zone.settledThrough, maximumChangeCount: limits.changesInCommit)
   }
 
   /// Returns whether the large values of all records that a save changes are uploaded.

@@ -103,7 +103,7 @@ extension PropertyID {
   package static let revival = PropertyID(.max - 3)
 
   /// Whether objects do not have the property.
-  package var isOfRecordOnly: Bool { self == .deletion || self == .revival }
+  package var isOfRecordOnly: Bool { self == .deletion || self == .revival || self == .successor }
 
   /// The property under which a mark has what it has seen of another record's reference to the object.
   package static func reference(_ property: PropertyID, of referrer: RecordID) -> PropertyID {
@@ -126,6 +126,7 @@ extension Record {
   package var isDeleted: Bool {
     if isTombstone { return true }
     guard let mark = deletionMark else { return false }
-    return fields.allSatisfy { mark.hasSeen($0) }
+    // That a reference follows the object of a merged record is no edit.
+    return fields.allSatisfy { $0.stamp.isDerived && $0.property != .revival || mark.hasSeen($0) }
   }
 }

@@ -18,11 +18,14 @@ package struct SyncModel: Hashable, Sendable {
     package var isSymmetric: Bool
     /// The rules of attributes that are not merged by ``MergeRule/latest``.
     package var merging: [PropertyID: MergeRule]
+    /// The uniqueness constraints, of ancestors too.
+    package var unique: [UniqueConstraint]
 
     package init(
       references: [PropertyID: Bool], exclusive: Set<PropertyID> = [], denying: Set<PropertyID> = [], updateWins: Bool = false,
-      merging: [PropertyID: MergeRule] = [:], isLink: Bool = false, isSymmetric: Bool = false
+      merging: [PropertyID: MergeRule] = [:], unique: [UniqueConstraint] = [], isLink: Bool = false, isSymmetric: Bool = false
     ) {
+      self.unique = unique
       (self.denying, self.updateWins) = (denying, updateWins)
       (self.references, self.exclusive, self.merging) = (references, exclusive, merging)
       (self.isLink, self.isSymmetric) = (isLink, isSymmetric)
@@ -78,6 +81,9 @@ package struct SyncModel: Hashable, Sendable {
 
   /// Whether edits can win over deletions.
   package var hasDeletionMarks: Bool { entities.values.contains(where: \.updateWins) }
+
+  /// Whether there are uniqueness constraints.
+  package var hasUniqueConstraints: Bool { entities.values.contains { !$0.unique.isEmpty } }
 
   /// Whether there are one-to-one relationships.
   package var hasExclusiveReferences: Bool { entities.values.contains { !$0.exclusive.isEmpty } }

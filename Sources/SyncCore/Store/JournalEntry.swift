@@ -12,6 +12,8 @@ package struct JournalEntry: Hashable, Sendable {
     case destinationDeleted = 3
     /// Another object refers to the only destination since.
     case destinationTaken = 4
+    /// Another object had the same unique values, and both have become one object, to which the entry belongs.
+    case duplicate = 5
   }
 
   package let id: RecordID

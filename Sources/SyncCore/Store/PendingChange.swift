@@ -114,9 +114,22 @@ extension PendingChange {
   package func renewed(
     _ renewed: [RecordID: RecordID], _ model: SyncModel, linkID: (Link) throws -> RecordID
   ) rethrows -> PendingChange {
+    try redirected(renewed, id: renewed[id] ?? id, model, linkID: linkID)
+  }
+
+  /// Returns the change with references to other records. A link of a replaced record is another link, with another record.
+  package func redirected(
+    _ renewed: [RecordID: RecordID], _ model: SyncModel, linkID: (Link) throws -> RecordID
+  ) rethrows -> PendingChange {
+    try redirected(renewed, id: id, model, linkID: linkID)
+  }
+
+  private func redirected(
+    _ renewed: [RecordID: RecordID], id: RecordID, _ model: SyncModel, linkID: (Link) throws -> RecordID
+  ) rethrows -> PendingChange {
     let new = values?.mapValues { value in value.reference.flatMap { renewed[$0] }.map(FieldValue.reference) ?? value }
     guard new != values, let source = new?[.linkSource]?.reference, let destination = new?[.linkDestination]?.reference else {
-      return PendingChange(renewed[id] ?? id, entity: entity, new, rules: rules, ownFields: ownFields)
+      return PendingChange(id, entity: entity, new, rules: rules, ownFields: ownFields)
     }
     let link = model.link(entity, from: source, to: destination)
     // A link without a direction can have its ends the other way round.

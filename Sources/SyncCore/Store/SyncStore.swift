@@ -66,6 +66,17 @@ package protocol SyncStore: AnyObject {
   /// Returns the same, of records that refer by one relationship.
   func referrers(of id: RecordID, through property: PropertyID) throws -> [RecordID]
 
+  /// Returns the record of a link.
+  func id(of link: Link) -> RecordID
+  /// Returns the records whose objects have unique values.
+  func records(with key: UniqueKey) throws -> [RecordID]
+  /// Makes pending saves refer to other records, and those that are made later too: also by changes of links, which are others then
+  /// (``PendingChange/renewed(_:_:linkID:)``).
+  ///
+  /// - Parameter successors: The records to refer to, by those that were merged into them.
+  /// - Returns: The records whose changes are others.
+  func redirect(_ successors: [RecordID: RecordID]) throws -> [RecordID]
+
   /// Keeps values that have lost. If the journal has an equal entry already, does nothing.
   func addToJournal(_ entry: JournalEntry) throws
 

@@ -8,10 +8,13 @@ extension VisibleState {
   /// Returns whether a record is neither deleted nor a link that was removed, by the states of records alone.
   func isLive(_ id: RecordID) throws -> Bool {
     if let known = liveness[id] { return known }
-    let result = try state(of: id).map { try isLive($0) || isDeletionDenied(of: id, $0) } ?? false
+    let result = try state(of: id).map { try !isMerged(id, $0) && (isLive($0) || isDeletionDenied(of: id, $0)) } ?? false
     liveness[id] = result
     return result
   }
+
+  /// Returns whether the object of a record is that of another one.
+  private func isMerged(_ id: RecordID, _ state: Record) throws -> Bool { try state.successor != nil && store.successor(of: id) != id }
 
   private func isLive(_ state: Record) -> Bool { !state.isDeleted && (!model.isLink(state.entity) || state.hasAddition) }
 
@@ -22,6 +25,7 @@ extension VisibleState {
     while let id = next.popLast() {
       let mark = try self.state(of: id)?.deletionMark
       for (referrer, state, _) in try denyingReferrers(of: id, mark, { try self.state(of: $0) }) where visited.insert(referrer).inserted {
+        if try isMerged(referrer, state) { continue }
         if isLive(state) { return true }
         next.append(referrer)
       }
@@ -55,7 +59,9 @@ extension VisibleState {
     if state.isDeleted, try isLive(id), var entry = try store.entry(of: id), let base = entry.base?.record, !base.isTombstone,
       let mark = base.deletionMark, base.isDeleted
     {
-      let referrers = try denyingReferrers(of: id, mark) { try store.entry(of: $0)?.base?.record }.filter { isLive($0.state) }
+      let referrers = try denyingReferrers(of: id, mark) { try store.entry(of: $0)?.base?.record }.filter {
+        try isLive($0.state) && !isMerged($0.id, $0.state)
+      }
       if let stamp = referrers.map(\.stamp).max() {
         // It is later than what the deletions have seen.
         let seen = mark.entries.filter { $0.property == .revival }.map(\.stamp.time) + [base[.revival]?.stamp.time].compactMap { $0 }

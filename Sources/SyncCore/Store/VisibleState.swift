@@ -44,6 +44,12 @@ package final class VisibleState {
   ///
   /// Records that refer to the same destination as a former state, by a one-to-one relationship, must be among them.
   package func update(_ changed: some Sequence<RecordID>) throws {
+    guard model.hasUniqueConstraints else { return try updateObjects(changed) }
+    var merge = try DuplicateMerge(model, in: store)
+    try updateObjects(merge.merge(changed))
+  }
+
+  private func updateObjects(_ changed: some Sequence<RecordID>) throws {
     var ids: [RecordID] = []
     for id in changed {
       ids.append(id)

@@ -65,6 +65,7 @@ struct ObjectImport {
     }
     for object in deleted { try inverses.remove(object, rows.row(object), replica.schema) }
     try inverses.apply(to: &rows, deleted: deleted)
+    try rows.releaseUniqueValues(deleted: deleted)
     try save(rows, linkChanges { try ownReferences[$0] ?? reference($0) }, inserted)
     return inserted
   }
@@ -222,6 +223,42 @@ private struct EditedRows {
     } else if let slot = replica.schema.slot(for: value, property, ofEntity: object.entity) {
       edits[object, default: [:]][property.slot] = slot
       try replica.removeAssetEntry(of: id, property.id)
+    }
+  }
+
+  /// Sets unique values of other rows to null that edited rows get. These rows get others, or are deleted, by a later batch of the import.
+  mutating func releaseUniqueValues(deleted: Set<ObjectReference>) throws {
+    if replica.schema.constraints.isEmpty { return }
+    let model = replica.schema.model
+    for (_, constraint) in replica.schema.constraints.sorted(by: { $0.key < $1.key }) {
+      let subtree = model.entities[constraint.entity].subtree
+      let slots = constraint.slots.map(\.index)
+      var values: [[Slot]] = []
+      var claimed: Set<[Slot]> = []
+      for (object, edits) in edits.sorted(by: { $0.key.rawValue < $1.key.rawValue })
+      where subtree.contains(object.entity) && !deleted.contains(object) {
+        if slots.allSatisfy({ edits[$0] == nil }) { continue }
+        let row = rows[object]
+        let found = try constraint.slots.map { slot -> Slot in
+          let value =
+            try edits[slot.index] ?? row.map { try $0.isNull(slot.index) ? .null : $0.slot(slot.index, kind: slot.kind) }
+            ?? slot.defaultValue
+          guard slot.kind == .reference, case .int(let reference) = value else { return value }
+          return .int(ObjectReference(rawValue: reference).key)
+        }
+        if found.contains(.null) { continue }
+        if claimed.insert(found).inserted {
+          values.append(found)
+        } else {
+          // Never so by the protocol. An import must not fail because of it.
+          for slot in slots { self.edits[object]?[slot] = .null }
+        }
+      }
+      let holders = try replica.holders(of: values, under: constraint).filter { !deleted.contains($0) }
+      try read(holders)
+      for holder in holders where slots.allSatisfy({ edits[holder]?[$0] == nil }) {
+        for slot in slots { edits[holder, default: [:]][slot] = .null }
+      }
     }
   }
 

@@ -85,9 +85,9 @@ final class PendingSaves {
         (hasOtherStamps, isUnstamped) = (true, true)
       }
       if changes.countInMemory >= limit || changes.byteCountInMemory >= byteLimit { try moveToStore() }
-      try changes.add(change.change, change.isFormer ? nil : change.object, start: start)
+      try changes.add(replica.redirected(change.change), change.isFormer ? nil : change.object, start: start)
     } move: {
-      moves.append($0)
+      moves.append(try replica.redirected($0))
     } end: { number, wall in
       defer { (moves, insertions, hasOtherStamps, isUnstamped) = ([], RecordSet(), false, false) }
       if changes.end == start, moves.isEmpty { return }

@@ -114,6 +114,7 @@ extension StoreReplica {
   @discardableResult
   func number(_ list: MemberList) throws -> Bool {
     if let known = running.numberedLists[list] { return known }
+    if running.isSnapshot { return false }
     running.numberedLists[list] = false
     if try key(SyncStatement.firstPosition, list) != nil { return false }
     guard let object = try reference(of: list.owner) ?? history.reference(forStableID: list.owner.uuid) else { return false }

@@ -112,6 +112,7 @@ extension StoreReplica {
       for id in records {
         guard let object = try row(of: id)?.object, let known = try knownRecord(of: id), !known.isDeleted else { continue }
         if try !readRows([object]).isEmpty, try history.stableIDs(of: [object]) == [id.uuid] { continue }
+        if try successor(of: id) != id { continue }
         // An object without a required destination is hidden, and not deleted.
         let isHidden = try known.fields.contains { field in
           guard schema.syncModel.isRequired(field.property, of: known.entity), let destination = field.value.reference else { return false }

@@ -33,6 +33,8 @@ package final class StoreReplica: SyncStore {
     var hasAssetEntries: Bool?
     /// The commit in the outbox, if the transaction has read or frozen it.
     var outbox: Digest?
+    /// Whether the tables can only be read.
+    var isSnapshot = false
     /// The lists that were read, and whether the transaction has given positions to the members that they had before synchronization began.
     var numberedLists: [MemberList: Bool] = [:]
     /// The lists with imported members, whose rows are ordered at the end of the transaction.
@@ -124,6 +126,7 @@ package final class StoreReplica: SyncStore {
     defer { running = Running() }
     return try tables.read { tables in
       running.tables = tables
+      running.isSnapshot = true
       return try body()
     }
   }

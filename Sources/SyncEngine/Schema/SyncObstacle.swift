@@ -1,4 +1,5 @@
 import ObjectModel
+import ObjectStore
 
 /// A part of a model that is not synchronized yet, so that a store with it is refused.
 package struct SyncObstacle: Sendable, Hashable, CustomStringConvertible {
@@ -8,7 +9,7 @@ package struct SyncObstacle: Sendable, Hashable, CustomStringConvertible {
     /// What the part of the model is.
     package var explanation: String {
       switch self {
-      case .unique: "a uniqueness constraint"
+      case .unique: "a uniqueness constraint over a computed value or an attribute with a merge rule"
       case .symmetric: "a one-to-one relationship that is its own inverse"
       case .colliding: "a name whose digest equals that of another property"
       }
@@ -42,7 +43,9 @@ extension SyncSchema {
       if !relationship.isToMany, relationship.inverseID == relationship.id { found.append(obstacle(relationship.name, .symmetric)) }
     }
     let inherited = entity.parent.map { model.entities[$0].uniquenessConstraints } ?? []
+    let synchronized = SyncSchema.uniqueConstraints(of: entity, in: model, entities).map(\.declared.names)
     for constraint in entity.uniquenessConstraints where !inherited.contains(constraint) {
+      if synchronized.contains(constraint.map { entity.slots[$0].name }) { continue }
       found.append(obstacle(constraint.map { entity.slots[$0].name }.joined(separator: ", "), .unique))
     }
     let synced = entities[entity.number]

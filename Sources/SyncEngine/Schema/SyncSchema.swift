@@ -1,4 +1,5 @@
 package import ObjectModel
+import ObjectStore
 package import SyncCore
 
 /// The synchronized part of a model: its attributes, to-one relationships and links, with the identities that they have on all devices.
@@ -29,7 +30,9 @@ package struct SyncSchema: Sendable {
     package func property(_ id: PropertyID) -> Property? { positionsByID[id].map { properties[$0] } }
 
     /// Returns what the protocol knows of the entity.
-    fileprivate func syncEntity(in entity: CompiledEntity, of model: CompiledModel) -> SyncModel.Entity {
+    fileprivate func syncEntity(
+      in entity: CompiledEntity, of model: CompiledModel, unique: [UniqueConstraint]
+    ) -> SyncModel.Entity {
       let references = properties.filter { $0.kind == .reference }
       return SyncModel.Entity(
         references: Dictionary(references.map { ($0.id, !entity.slots[$0.slot].isOptional) }, uniquingKeysWith: { first, _ in first }),
@@ -37,7 +40,8 @@ package struct SyncSchema: Sendable {
         denying: Set(references.filter { entity.slots[$0.slot].relationship.map(model.isDenying) ?? false }.map(\.id)),
         updateWins: model.updateWins(entity),
         merging: Dictionary(
-          properties.filter { $0.mergeRule != .latest }.map { ($0.id, MergeRule($0.mergeRule)) }, uniquingKeysWith: { first, _ in first }))
+          properties.filter { $0.mergeRule != .latest }.map { ($0.id, MergeRule($0.mergeRule)) }, uniquingKeysWith: { first, _ in first }),
+        unique: unique)
     }
   }
 
@@ -49,6 +53,8 @@ package struct SyncSchema: Sendable {
   /// The ordered relationships.
   package let lists: [ListRelationship]
   let memberships: [EntityID: [Membership]]
+  /// The uniqueness constraints, as the model declares them, by their identity.
+  let constraints: [UInt64: DeclaredConstraint]
   /// What the protocol knows of the model.
   package let syncModel: SyncModel
   /// Whether there are binary attributes, whose values can be large.
@@ -78,10 +84,13 @@ package struct SyncSchema: Sendable {
     lists = ListRelationship.all(of: model, entities, links)
     memberships = Self.memberships(lists, entities, links)
     linkPositions = Dictionary(zip(links.map(\.entity), links.indices), uniquingKeysWith: { first, _ in first })
+    let entities = entities
+    let unique = model.entities.map { Self.uniqueConstraints(of: $0, in: model, entities) }
+    constraints = Dictionary(unique.joined().map { ($0.constraint.id, $0.declared) }, uniquingKeysWith: { first, _ in first })
     // An abstract entity has no objects. In another version of the model it may have some.
     var known = Dictionary(
       zip(entities, model.entities).filter { !$1.isAbstract }.map { entity, compiled in
-        (entity.id, entity.syncEntity(in: compiled, of: model))
+        (entity.id, entity.syncEntity(in: compiled, of: model, unique: unique[compiled.number].map(\.constraint)))
       },
       uniquingKeysWith: { first, _ in first })
     for link in links { known[link.entity] = .link(isSymmetric: link.isSymmetric, denying: link.denyingEnds(in: model)) }
