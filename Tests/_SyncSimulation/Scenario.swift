@@ -123,6 +123,16 @@ package final class Scenario {
       _ = try store.save(changes, at: wall)
     }
 
+    /// Adds a state that must be sent, as an import can have prepared it.
+    package func hold(_ record: Record, of id: RecordID) throws {
+      try store.transaction {
+        var entry = try store.entry(of: id) ?? RecordEntry()
+        entry.held = record
+        try store.setEntry(entry, of: id)
+        try VisibleState(model, in: store, batch: 100).update([id])
+      }
+    }
+
     package func insertFolder(_ title: String) throws -> RecordID {
       let id = newID()
       try save(PendingChange(id, entity: Scenario.folder, [Scenario.title: .text(title), Scenario.parent: .null]))

@@ -1,0 +1,82 @@
+import SyncCore
+import XCTest
+import _SyncSimulation
+
+/// Objects that devices give the same unique values.
+final class DuplicateTests: XCTestCase {
+  private static let model: SyncModel = {
+    var model = Scenario.model
+    model.entities[Scenario.folder]?.unique = [UniqueConstraint(7, [Scenario.title])]
+    return model
+  }()
+
+  private func devices(_ count: Int = 2) throws -> [Scenario.Device] {
+    let scenario = Scenario(deviceCount: count)
+    for device in scenario.devices { try device.adoptModel(Self.model) }
+    return scenario.devices
+  }
+
+  private func synchronize(_ devices: [Scenario.Device], line: UInt = #line) throws {
+    for _ in 0..<4 { for device in devices { try device.synchronize() } }
+    for device in devices {
+      XCTAssertEqual(device.objects, devices[0].objects, line: line)
+      XCTAssertTrue(try device.isIdle(), line: line)
+      XCTAssertTrue(try device.verify().isEqual, line: line)
+    }
+  }
+
+  private func folders(of device: Scenario.Device) -> [RecordID] {
+    device.objects.filter { $0.value.entity == Scenario.folder }.map(\.key).sorted()
+  }
+
+  func testTwoObjectsWithOneValueBecomeOneWithTheMembersOfBoth() throws {
+    let devices = try devices()
+    let folders = try devices.map { try $0.insertFolder("Home") }
+    let notes = try zip(devices, folders).map { device, folder in try device.insertNote("Note", in: folder) }
+    try synchronize(devices)
+    let remaining = self.folders(of: devices[0])
+    XCTAssertEqual(remaining.count, 1)
+    for note in notes { XCTAssertEqual(devices[0].objects[note]?.values[Scenario.owner], .reference(remaining[0])) }
+  }
+
+  func testAMergeRemainsWhenTheValuesDifferLater() throws {
+    let devices = try devices()
+    for device in devices { _ = try device.insertFolder("Home") }
+    try synchronize(devices)
+    let folder = folders(of: devices[0])[0]
+    try devices[1].set(Scenario.title, .text("House"), of: folder, Scenario.folder)
+    try synchronize(devices)
+    XCTAssertEqual(folders(of: devices[0]), [folder])
+  }
+
+  func testAnObjectThatIsNamedLikeAnotherOneIsMergedWithIt() throws {
+    let devices = try devices(3)
+    let (home, work) = (try devices[0].insertFolder("Home"), try devices[0].insertFolder("Work"))
+    try synchronize(devices)
+    try devices[0].set(Scenario.title, .text("Base"), of: home, Scenario.folder)
+    try devices[1].set(Scenario.title, .text("Base"), of: work, Scenario.folder)
+    // The third device adds a note to each meanwhile.
+    let notes = [try devices[2].insertNote("one", in: home), try devices[2].insertNote("two", in: work)]
+    try synchronize(devices)
+    let remaining = folders(of: devices[0])
+    XCTAssertEqual(remaining.count, 1)
+    for note in notes { XCTAssertEqual(devices[0].objects[note]?.values[Scenario.owner], .reference(remaining[0])) }
+  }
+
+  func testValuesThatAreNilAreNotCompared() throws {
+    let devices = try devices()
+    for device in devices { try device.set(Scenario.title, .null, of: device.insertFolder("Home"), Scenario.folder) }
+    try synchronize(devices)
+    XCTAssertEqual(folders(of: devices[0]).count, 2)
+  }
+
+  func testDevicesThatChooseDifferentSuccessorsKeepOneObject() throws {
+    let (one, other) = (RecordID(high: 0, low: 1), RecordID(high: 0, low: 2))
+    let stamp = Stamp(HybridTime(milliseconds: 5), DeviceID(1))
+    let devices = try devices()
+    try devices[0].hold(Record(entity: Scenario.folder, [Scenario.title: .text("Home"), .successor: .reference(other)], stamp), of: one)
+    try devices[0].hold(Record(entity: Scenario.folder, [Scenario.title: .text("Home"), .successor: .reference(one)], stamp), of: other)
+    try synchronize(devices)
+    XCTAssertEqual(folders(of: devices[1]), [one])
+  }
+}
