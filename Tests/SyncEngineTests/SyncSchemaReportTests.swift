@@ -82,6 +82,20 @@ final class SyncSchemaReportTests: XCTestCase {
     XCTAssertEqual(schema.entities.map(\.properties.count), [0, 1])
   }
 
+  func testUniquenessConstraintsSayThatObjectsBecomeOne() throws {
+    let report = SyncSchemaReport(
+      try schema {
+        Entity("Tag") {
+          Attribute("name", .string)
+          Attribute("scope", .string)
+          Unique("name", "scope")
+        }
+        Entity("Label", parent: "Tag") { Attribute("size", .integer64) }
+      })
+    XCTAssertEqual(report.obstacles, [])
+    XCTAssertEqual(report.lines.filter { $0 == "  Objects with the same name and scope become one." }.count, 1, "\(report.lines)")
+  }
+
   func testObstaclesAreShownWithTheirProperties() throws {
     let report = SyncSchemaReport(
       try schema {

@@ -18,6 +18,8 @@ package struct SyncSchemaReport: Sendable {
     package let isAbstract: Bool
     /// Whether an edit wins over a deletion that did not know it.
     package let updateWins: Bool
+    /// The uniqueness constraints that it declares: the names of their properties. Objects with the same values become one.
+    package let unique: [[String]]
     package let properties: [Property]
   }
 
@@ -39,6 +41,8 @@ package struct SyncSchemaReport: Sendable {
       return Entity(
         name: entity.name, parent: entity.parent.map { schema.model.entities[$0].name }, isAbstract: entity.isAbstract,
         updateWins: schema.model.updateWins(entity),
+        unique: SyncSchema.uniqueConstraints(of: entity, in: schema.model, schema.entities).map(\.declared)
+          .filter { $0.entity == entity.number }.map(\.names),
         properties: properties.map { property in
           guard let reason = reasons[PropertyKey(entity: entity.name, name: property.name)], reason != .unique else { return property }
           return Property(name: property.name, type: property.type, merge: .unsupported(reason))
@@ -107,6 +111,7 @@ extension SyncSchemaReport {
       for property in entity.properties {
         lines.append("  \(padded(property.name, names))  \(padded(property.type, types))  \(property.merge.explanation)")
       }
+      for names in entity.unique { lines.append("  Objects with the same \(names.joined(separator: " and ")) become one.") }
       lines.append("")
     }
     let exception = entities.contains(where: \.updateWins) ? ", except as shown." : "."
