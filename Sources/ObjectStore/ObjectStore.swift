@@ -10,7 +10,7 @@
 //   Changes       change sets: what a commit changed, and its publication to observers
 //   Merging       three-way merges of rows, members and orders
 //   History       the history of transactions: recording, reading, observing; commits of other processes
-//   Identity      stable IDs of objects, the same in all stores that contain them; single links
+//   Identity      stable IDs of objects, the same in all stores that contain them; single links, and objects by unique values
 //   Generations   query generations: pinned states of stores
 //   Execution     executing fetches and saves, and evaluating fetches in memory
 //   Batch         batch requests: values, results, and evaluation in memory

@@ -20,14 +20,14 @@ final class RandomMirrorTests: XCTestCase {
     }
   }
 
-  func testStoresWithFewSavesAreEqual() { run(0..<RandomSteps.count(60), stepCount: 15) }
+  func testStoresWithFewSavesAreEqual() { run(0..<RandomSteps.count(40), stepCount: 15) }
 
   func testStoresWithManySavesAreEqual() { run(1_000..<1_000 + RandomSteps.count(16), stepCount: 60) }
 
   func testStoresWithLinksAreEqual() {
-    run(3_000..<3_000 + RandomSteps.count(40), stepCount: 20, model: MirrorModel.withLinks)
-    run(4_000..<4_000 + RandomSteps.count(16), stepCount: 60, model: MirrorModel.withLinks)
-    PendingSaves.$limit.withValue(3) { run(5_000..<5_000 + RandomSteps.count(12), stepCount: 40, model: MirrorModel.withLinks) }
+    run(3_000..<3_000 + RandomSteps.count(24), stepCount: 20, model: MirrorModel.withLinks)
+    run(4_000..<4_000 + RandomSteps.count(10), stepCount: 60, model: MirrorModel.withLinks)
+    PendingSaves.$limit.withValue(3) { run(5_000..<5_000 + RandomSteps.count(8), stepCount: 40, model: MirrorModel.withLinks) }
   }
 
   func testStoresWithOrderedRelationshipsAreEqual() {

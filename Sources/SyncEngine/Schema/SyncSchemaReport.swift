@@ -1,4 +1,5 @@
 import ObjectModel
+import ObjectStore
 
 /// How synchronization merges each property of a model, which parts stand in the way, and what may surprise.
 package struct SyncSchemaReport: Sendable {
