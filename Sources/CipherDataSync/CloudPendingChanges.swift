@@ -80,7 +80,7 @@ public struct CloudPendingChanges: Sendable, Hashable {
   public let objects: [Object]
   /// Whether objects from before the synchronization are still being added to the account. They are not counted yet.
   public let isAddingObjects: Bool
-  /// The size in bytes of the sealed commit that is being sent; 0 if there is none.
+  /// The size in bytes of the sealed commit that is being sent; 0 without one.
   public let sendingBytes: Int
   /// Whether there are more objects than were requested.
   public let hasMore: Bool

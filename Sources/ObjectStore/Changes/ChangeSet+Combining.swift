@@ -1,7 +1,7 @@
 import ObjectModel
 
 extension ChangeSet {
-  /// Combines the change sets of one transaction of a store, in their order. Nil if there are none.
+  /// Combines the change sets of one transaction of a store, in their order. Nil for an empty list.
   ///
   /// Links of a relationship that several change sets have changed are not listed: one can have been added and removed again.
   init?(combining changeSets: [ChangeSet], of store: PersistentStore) {

@@ -31,3 +31,19 @@ package enum Baseline {
     return values
   }
 }
+
+extension SyncStore {
+  /// Returns the state of a record with its pending changes. An object from before synchronization is added to the zone.
+  ///
+  /// - Parameters:
+  ///   - settled: ``ZoneState/settledThrough``.
+  ///   - object: Returns the object of the record.
+  func state(of id: RecordID, _ model: SyncModel, after settled: Int64, object: () throws -> SyncedObject?) throws -> Record? {
+    var entry = try entry(of: id)
+    let pending = try pendingChanges(of: id, after: settled)
+    if entry == nil, pending == nil, let object = try object() {
+      entry = try Baseline.add(object, of: id, merging: model.merging(of: object.entity), in: self)
+    }
+    return (entry?.state).applying(pending)
+  }
+}

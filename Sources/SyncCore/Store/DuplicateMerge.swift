@@ -108,9 +108,9 @@ struct DuplicateMerge {
   private mutating func followSuccessor(of id: RecordID) throws {
     let successor = try store.successor(of: id)
     touched.insert(successor)
-    // In a cycle, the object can be that of another record than before.
-    if successor != id, appearing.insert(successor) { queue.append(successor) }
     if successor == id { return }
+    // In a cycle, the object can be that of another record than before.
+    if appearing.insert(successor) { queue.append(successor) }
     redirected[id] = successor
     for referrer in try store.referrers(of: id) {
       touched.insert(referrer)
@@ -146,7 +146,7 @@ struct DuplicateMerge {
     let link = model.link(state.entity, from: ends[0], to: ends[1])
     let isSwapped = link.source != ends[0]
     let id = store.id(of: link)
-    let fields = state.fields.compactMap { field -> Field? in
+    let fields = state.fields.map { field in
       switch field.property {
       case .linkSource: Field(.linkSource, .reference(link.source), field.stamp)
       case .linkDestination: Field(.linkDestination, .reference(link.destination), field.stamp)
@@ -178,12 +178,7 @@ struct DuplicateMerge {
   }
 
   private func state(of id: RecordID) throws -> Record? {
-    var entry = try store.entry(of: id)
-    let pending = try store.pendingChanges(of: id, after: zone.settledThrough)
-    if entry == nil, pending == nil, let object = try store.object(of: id) {
-      entry = try Baseline.add(object, of: id, merging: model.merging(of: object.entity), in: store)
-    }
-    return (entry?.state).applying(pending)
+    try store.state(of: id, model, after: zone.settledThrough) { try store.object(of: id) }
   }
 }
 

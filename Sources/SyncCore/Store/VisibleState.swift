@@ -230,12 +230,7 @@ package final class VisibleState {
   /// Returns the state of a record.
   func state(of id: RecordID) throws -> Record? {
     if let known = states[id] { return known }
-    var entry = try store.entry(of: id)
-    let pending = try store.pendingChanges(of: id, after: settledThrough)
-    if entry == nil, pending == nil, let object = try object(of: id) {
-      entry = try Baseline.add(object, of: id, merging: model.merging(of: object.entity), in: store)
-    }
-    let state = (entry?.state).applying(pending)
+    let state = try store.state(of: id, model, after: settledThrough) { try object(of: id) }
     states[id] = .some(state)
     return state
   }

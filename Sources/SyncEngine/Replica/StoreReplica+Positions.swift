@@ -140,15 +140,19 @@ extension StoreReplica {
     } else {
       after = try key(SyncStatement.firstPosition, list)
     }
-    let keys = PositionKey.run(of: members.count, after: before, before: after, by: device)
-    for (member, key) in zip(members, keys) { try setPosition(key, of: member, in: list.owner) }
-    return keys
+    return try place(members, after: before, before: after, in: list, by: device)
   }
 
   /// Adds members at the end of a list.
   func append(_ members: [ListMember], to list: MemberList, by device: DeviceID) throws -> [PositionKey] {
     for member in members { try removePosition(of: member) }
-    let keys = PositionKey.run(of: members.count, after: try key(SyncStatement.lastPosition, list), before: nil, by: device)
+    return try place(members, after: try key(SyncStatement.lastPosition, list), before: nil, in: list, by: device)
+  }
+
+  private func place(
+    _ members: [ListMember], after before: PositionKey?, before after: PositionKey?, in list: MemberList, by device: DeviceID
+  ) throws -> [PositionKey] {
+    let keys = PositionKey.run(of: members.count, after: before, before: after, by: device)
     for (member, key) in zip(members, keys) { try setPosition(key, of: member, in: list.owner) }
     return keys
   }
