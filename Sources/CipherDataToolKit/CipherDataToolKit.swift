@@ -15,10 +15,10 @@
 //   Import       JSON lines, package lists and Core Data stores as object graphs
 //   Files        creating, copying, migrating and removing stores, and their keys
 //   Doctor       checks of the machine and of a store's environment
-//   Report       a store as an HTML page
 //   History      the history as a table or lines
 //   Follow       live results
 //   Sync         synchronization with other devices
+//   Report       a store as an HTML page
 //   Shell        the interactive shell
 //   Demo         the demonstration
 //   Manual       the manual page

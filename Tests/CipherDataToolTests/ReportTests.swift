@@ -85,6 +85,33 @@ final class ReportTests: XCTestCase {
     }
   }
 
+  func testTheSynchronizationOfTheStoreIsReported() async throws {
+    let fixture = try await SyncFixture.joined()
+    func page(_ store: String) throws -> String {
+      let result = try fixture.tool.run(["report", store, "-o", "-"])
+      XCTAssertEqual(result.status, 0, result.error)
+      return result.output
+    }
+    try fixture.update("A.store", "Folder", "title == 'root'", "title = 'secretone'")
+    try await Task.sleep(for: .milliseconds(5))
+    try fixture.update("B.store", "Folder", "title == 'root'", "title = 'secrettwo'")
+    for store in ["B.store", "A.store", "B.store"] { try fixture.succeed("run", store) }
+    try fixture.add(#"{"$entity":"Note","text":"secretthree"}"#, to: "A.store")
+    // The hub is not needed.
+    try fixture.moveHub(to: "away")
+    let first = try page("A.store")
+    for text in [
+      "<h2>Synchronization</h2>", "<td>Device</td>", "<td>1 save with 1 change</td>", "<h2>Last rounds</h2>", "<td>export</td>",
+      "<td>Lost values</td><td>1, in the journal</td>", "<td>Conflicts</td><td>1</td>", fixture.tool.path("hub.store"),
+    ] {
+      XCTAssertTrue(first.contains(text), text)
+    }
+    XCTAssertFalse(first.contains("secret"))
+    XCTAssertTrue(try page("B.store").contains("<td>Lost values</td><td>none</td>"))
+    try await fixture.tool.makeStore(of: SyncFixture.model, at: "C.store")
+    XCTAssertFalse(try page("C.store").contains("Synchronization"))
+  }
+
   func testUnusedIndexesAreReported() async throws {
     let fixture = try await store()
     func page(_ arguments: String...) throws -> String { try fixture.run(["report", "test.store", "-o", "-"] + arguments).output }

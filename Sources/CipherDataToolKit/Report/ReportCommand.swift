@@ -11,7 +11,7 @@ import SQLCipherStore
 struct ReportCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "report",
-    abstract: "Write an HTML page about a store: a diagram of the model, objects, sizes, the log, indexes, and keys.",
+    abstract: "Write an HTML page about a store: a diagram of the model, objects, sizes, the log, indexes, keys, and synchronization.",
     discussion: """
       The page loads no external resources, and contains no values of objects unless --samples is given. An index is reported as unused \
       if neither a fetch template of the model nor a given condition uses it.
@@ -42,14 +42,19 @@ struct ReportCommand: AsyncParsableCommand {
     information.entityCounts.removeAll { abstract.contains($0.entityName) }
     let usage = try await file.usage()
     let samples = samples
-    let (unused, unknown, tables) = try await PersistentContainer.open(file, isReadOnly: true).run { context in
-      let use = try IndexUse(model, queries: queries, in: context)
-      let tables = try samples == 0 ? [] : Self.samples(samples, model, context)
-      return (use.examinedCount == 0 ? nil : use.unused(model), use.unknownTemplates, tables)
+    let synced = try await SyncedContainer(file, isReadOnly: true)
+    let (unused, unknown, tables, summary) = try await synced.run {
+      let (unused, unknown, tables) = try await synced.container.performBackgroundTask { context in
+        let use = try IndexUse(model, queries: queries, in: context)
+        let tables = try samples == 0 ? [] : Self.samples(samples, model, context)
+        return (use.examinedCount == 0 ? nil : use.unused(model), use.unknownTemplates, tables)
+      }
+      return (unused, unknown, tables, try synced.isSynchronized() ? try SyncSummary(synced) : nil)
     }
-    let report = StoreReport(
+    var report = StoreReport(
       title: file.url.lastPathComponent, information: information, model: model, usage: usage, largeValues: file.largeValueSizes(),
       unusedIndexes: unused, unknownTemplates: unknown, samples: tables)
+    report.synchronization = summary
     try write(report.html())
     if samples > 0 { Tool.note("\(output) contains values of objects, NOT encrypted.") }
   }

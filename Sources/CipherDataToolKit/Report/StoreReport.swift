@@ -15,6 +15,8 @@ package struct StoreReport {
   package var unknownTemplates: [String]
   /// Sample objects of each entity as tables: the columns, then the rows.
   package var samples: [(entityName: String, columns: [String], rows: [[String]])]
+  /// The state of synchronization; `nil` if the store is not synchronized.
+  package var synchronization: SyncSummary?
 
   package init(
     title: String, information: StoreFileInformation, model: ManagedObjectModel, usage: [StoreUsage],
@@ -51,6 +53,7 @@ package struct StoreReport {
       \(bars("Log", log, about: logSummary))
       \(indexes)
       \(keys)
+      \(synchronization.map(Self.section) ?? "")
       \(sampleTables)
       <footer class="soft">Written by cipherdata \(Tool.version). \(samples.isEmpty ? "The page contains no values of objects." : "The page contains values of objects, unencrypted.")</footer>
       </main></body></html>
@@ -68,7 +71,8 @@ package struct StoreReport {
     }
   }
 
-  private func escaped(_ text: String) -> String { ModelDrawing.escaped(text) }
+  private func escaped(_ text: String) -> String { Self.escaped(text) }
+  static func escaped(_ text: String) -> String { ModelDrawing.escaped(text) }
 
   private var summary: String {
     let versions = information.modelVersionIdentifiers.sorted().joined(separator: ", ")

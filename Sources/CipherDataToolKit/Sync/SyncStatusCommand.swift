@@ -66,26 +66,39 @@ extension SyncCommand {
       if !events.isEmpty { try sink.line("Events:") }
       for event in events {
         let kind = event.kind.rawValue.padding(toLength: 6, withPad: " ", startingAt: 0)
-        var parts: [String] = []
-        let noun = event.kind == .export ? "record" : "object"
-        if event.count > 0 || event.failure == nil { parts.append(CountText.text(event.count, noun)) }
-        if !event.unreadable.isEmpty { parts.append("\(event.unreadable.count) unreadable") }
-        if let failure = event.failure { parts.append("failed: \(failure)") }
-        let line = "  \(SyncText.time(event.start))  \(kind)  \(seconds(event)) s  \(parts.joined(separator: ", "))"
+        let line = "  \(SyncText.time(event.start))  \(kind)  \(seconds(event)) s  \(result(event))"
         try sink.line(TableWriter.printable(line))
       }
     }
 
+    /// What an event has done, and what went wrong.
+    static func result(_ event: SyncEvent) -> String {
+      var parts: [String] = []
+      let noun = event.kind == .export || event.kind == .reconcile ? "record" : "object"
+      if event.count > 0 || event.failure == nil { parts.append(CountText.text(event.count, noun)) }
+      if !event.unreadable.isEmpty { parts.append("\(event.unreadable.count) unreadable") }
+      if let failure = event.failure { parts.append("failed: \(failure)") }
+      return parts.joined(separator: ", ")
+    }
+
     /// The duration of an event, in seconds.
-    private static func seconds(_ event: SyncEvent) -> String {
+    static func seconds(_ event: SyncEvent) -> String {
       // A clock may have been set back meanwhile.
       let milliseconds = max(0, Int(((event.end ?? event.start).timeIntervalSince(event.start) * 1_000).rounded()))
       return "\(milliseconds / 1_000).\(String(milliseconds % 1_000 + 1_000).dropFirst())"
     }
 
     private static func write(_ status: SyncStatus, path: String, to sink: OutputSink) throws {
+      for (title, value) in [("Store", path)] + lines(status) {
+        let name = title.isEmpty ? "" : "\(title):"
+        try sink.line(name.padding(toLength: 14, withPad: " ", startingAt: 0) + TableWriter.printable(value))
+      }
+    }
+
+    /// Returns the state with titles. A line without a title continues the one before.
+    static func lines(_ status: SyncStatus) -> [(title: String, value: String)] {
       var lines = [
-        ("Store", path), ("Account", status.account.uuidString), ("Zone", status.zone.uuidString), ("Device", status.device),
+        (title: "Account", value: status.account.uuidString), ("Zone", status.zone.uuidString), ("Device", status.device),
         ("Hub", status.hubPath), ("Contains", "\(CountText.text(Int(status.cursor), "commit")) of the zone"), ("To send", pending(status)),
         ("Last success", status.report.lastSuccess.map(SyncText.time) ?? "none yet"),
       ]
@@ -102,10 +115,7 @@ extension SyncCommand {
         let size = InfoText.bytes(Int(status.missingBytes))
         lines.append(("Not here", "\(CountText.text(status.missingAssets, "large value")) of \(size) together, which the hub has"))
       }
-      for (title, value) in lines {
-        let name = title.isEmpty ? "" : "\(title):"
-        try sink.line(name.padding(toLength: 14, withPad: " ", startingAt: 0) + TableWriter.printable(value))
-      }
+      return lines
     }
 
     private static func pending(_ status: SyncStatus) -> String {

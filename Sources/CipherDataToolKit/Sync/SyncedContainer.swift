@@ -88,6 +88,9 @@ struct SyncedContainer: Sendable {
   /// - Returns: How many there were.
   func removeJournalEntries(before date: Date) throws -> Int { try replica().removeJournalEntries(before: date) }
 
+  /// Returns whether the store is synchronized.
+  func isSynchronized() throws -> Bool { try replica().isSynchronized() }
+
   /// Returns whether the store is synchronized through a hub.
   func isSynchronized(through hub: String) throws -> Bool {
     let replica = try replica()
