@@ -225,6 +225,17 @@ let package = Package(
     .executableTarget(
       name: "_SyncWriter", dependencies: ["CipherData", "CipherDataSync", "_FaultInjection", "_ProofStore", "_TestSupport"],
       path: "Tests/_SyncWriter", swiftSettings: strict),
+    // A program that uses a store at the same time as others, and records what it reads.
+    .executableTarget(
+      name: "_OperationWriter", dependencies: ["CipherData", "_ProofStore", "_TestSupport"], path: "Tests/_OperationWriter",
+      swiftSettings: strict),
+    // The program of Scripts/cost-reconciliation.
+    .executableTarget(
+      name: "_CountedSync",
+      dependencies: [
+        "ObjectContext", "ObjectModel", "ObjectStore", "SQLCipherStore", "StoreKeys", "SyncCore", "SyncCrypto", "SyncEngine", "SyncHub",
+      ],
+      path: "Tests/_CountedSync", swiftSettings: strict),
     // The program whose memory KeyMemoryTests searches for keys.
     .executableTarget(
       name: "_KeyHolder", dependencies: ["ObjectContext", "ObjectModel", "ObjectStore", "SQLCipherStore", "StoreKeys"],
@@ -243,8 +254,8 @@ let package = Package(
       [
         "CipherDataToolKit", "ModelCodeGeneration", "ObjectContext", "ObjectModel", "ObjectQuery", "ObjectStore", "SQLCipherStore",
         "SQLCipherConnection", "StoreFiles", "StoreKeys",
-        "_AllocationCounter", "_CountedWork", "_FaultInjection", "_FuzzTargets", "_KeyHolder", "_ProofStore", "_ProofWriter",
-        "_StoreSpecification", "_SyncWriter", "_TestSupport",
+        "_AllocationCounter", "_CountedWork", "_FaultInjection", "_FuzzTargets", "_KeyHolder", "_OperationWriter", "_ProofStore",
+        "_ProofWriter", "_StoreSpecification", "_SyncWriter", "_TestSupport",
       ]),
 
     // The parsers of untrusted bytes, each with its invariants, for the package Fuzzing and for ProofTests.

@@ -165,6 +165,13 @@ struct SyncTorture: TorturePart {
   }
 }
 
+/// Operations of several processes on one store.
+struct OperationTorture: TorturePart {
+  let seed: UInt64
+
+  func makeCase(_ number: Int) throws -> (any ProofCase)? { ConcurrentOperations(seed: seed &* 1_000_003 &+ UInt64(number)) }
+}
+
 /// Damaged files of stores. The stores are kept in the folder of the results, so that cases are reproducible.
 struct DamageTorture: TorturePart {
   let seed: UInt64

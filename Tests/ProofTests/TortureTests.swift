@@ -24,6 +24,7 @@ final class TortureTests: XCTestCase {
     case "kills": try play(KillTorture(KillTheme.all, seed: seed))
     case "tool-kills": try play(KillTorture(KillTheme.toolThemes + KillTheme.copyingThemes, seed: seed))
     case "sync": try play(SyncTorture(seed: seed))
+    case "operations": try play(OperationTorture(seed: seed))
     case "bytes": try play(DamageTorture(seed: seed, folder: folder))
     case "fuzz": try play(FuzzTorture(seed: seed, folder: folder))
     default: throw TortureError.noSuchPart(part)

@@ -293,7 +293,7 @@ package actor SyncRunner {
   }
 
   /// Compares all records with those of the hub, and fetches those that differ.
-  func reconcile(_ progress: (@Sendable (Round) -> Void)?) async throws -> Round {
+  package func reconcile(_ progress: (@Sendable (Round) -> Void)? = nil) async throws -> Round {
     await beginRound()
     defer { endRound() }
     var round = Round()
