@@ -21,7 +21,7 @@ public struct CloudEvent: Sendable, Identifiable {
     case reconcile
   }
 
-  /// A record that could not be read. The work goes on without it.
+  /// A record that could not be read, or a value of it that could not be merged with others. The work goes on nevertheless.
   public struct RecordFailure: Sendable, CustomStringConvertible {
     /// The ID of the record, which is the object's ``ManagedObject/stableID``. Nil if this device does not have the object.
     public let recordID: UUID?
@@ -54,7 +54,8 @@ public struct CloudEvent: Sendable, Identifiable {
   /// Errors are ``SyncError`` values, or errors of the store. An event that was read from a store contains the code and the message of a
   /// ``SyncError``, and the message of other errors.
   public let error: (any Error)?
-  /// The records that could not be read, at most 100. They are kept until they can be read.
+  /// The records that could not be read, at most 100, which are kept until they can be read; and those with values that could not be merged,
+  /// with errors of the code `mergeFailed`.
   public let recordFailures: [RecordFailure]
   /// Whether the work was completed.
   public var succeeded: Bool { endDate != nil && error == nil }
@@ -69,6 +70,8 @@ public struct CloudEvent: Sendable, Identifiable {
       case .export: .export
       case .reconcile: .reconcile
       }
-    recordFailures = event.unreadable.map { RecordFailure(recordID: $0.id, error: .unreadableRecord(path: path)) }
+    recordFailures =
+      event.unreadable.map { RecordFailure(recordID: $0.id, error: .unreadableRecord(path: path)) }
+      + event.unmerged.map { RecordFailure(recordID: $0.id, error: .unmerged($0, path: path)) }
   }
 }

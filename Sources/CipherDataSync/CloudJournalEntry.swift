@@ -20,6 +20,9 @@ public struct CloudJournalEntry: Sendable, Hashable, Identifiable {
     /// Another object had the same values under a uniqueness constraint, and both have become one. The entry has what the object with the
     /// values of the other device lacks.
     case duplicate
+    /// The function of the application that merges the attribute has failed, and the other value was saved later: see
+    /// `SyncMergeFunctions`.
+    case failedMerge
   }
 
   /// The number of the entry in the journal of its store.
@@ -68,6 +71,7 @@ extension CloudJournalEntry.Reason {
       case .destinationDeleted: .destinationDeleted
       case .destinationTaken: .destinationTaken
       case .duplicate: .duplicate
+      case .failedMerge: .failedMerge
       }
   }
 }

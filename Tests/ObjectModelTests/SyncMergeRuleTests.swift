@@ -98,6 +98,53 @@ final class SyncMergeRuleTests: XCTestCase {
     XCTAssertEqual(issues(Attribute("a", .integer16).transient().userInfo("syncMergeRule", "latest")), [])
   }
 
+  func testAFunctionOfTheApplicationHasAName() throws {
+    let model = ManagedObjectModel { Entity("Note") { Attribute("tags", .binary).syncMergeRule(.custom("all: tags")) } }
+    XCTAssertEqual(model.entities[0].attributes[0].userInfo, ["syncMergeRule": "custom:all: tags"])
+    XCTAssertEqual(try ManagedObjectModel(xmlData: model.xmlData()).entities[0].attributes[0].syncMergeRule, .custom("all: tags"))
+    XCTAssertEqual(try ModelFileLint.findings(in: model.xmlData()), [])
+    for text in ["custom", "custom:"] { XCTAssertNil(SyncMergeRule(rawValue: text)) }
+    for rule in SyncMergeRule.allCases + [.custom("x")] { XCTAssertEqual(SyncMergeRule(rawValue: rule.rawValue), rule) }
+    func issues(_ attribute: Attribute) -> [String] {
+      ManagedObjectModel {
+        Entity("E") { attribute }
+        Composite("Place") { Attribute("flags", .integer16) }
+      }.validationIssues().map(\.description)
+    }
+    XCTAssertEqual(issues(Attribute("a", .binary).syncMergeRule(.custom("x"))), [])
+    XCTAssertEqual(
+      issues(Attribute("a", .binary).externalStorage().syncMergeRule(.custom("x"))),
+      ["E.a: the merge rule 'custom:x' is for values in the database; remove it, or do not allow external storage"])
+    XCTAssertEqual(
+      issues(Attribute("a", composite: "Place").syncMergeRule(.custom("x"))),
+      ["E.a: a composite takes no merge rule; declare 'custom:x' for its parts"])
+  }
+
+  func testFunctionsMergeValuesOfTheTypeThatTheyAreRegisteredWith() throws {
+    let model = try CompiledModel(
+      ManagedObjectModel {
+        Entity("Note") {
+          Attribute("number", .integer16)
+          Attribute("tags", transforming: [String].self)
+        }
+      })
+    let (number, tags) = (model.entities[0].slots[0], model.entities[0].slots[1])
+    let name = "SyncMergeRuleTests"
+    defer { SyncMergeFunctions.unregister(forName: name) }
+    XCTAssertFalse(SyncMergeFunctions.isRegistered(name))
+    XCTAssertNil(try SyncMergeFunctions.merged(name, base: .null, .null, .null, for: number))
+    SyncMergeFunctions.register(Int16.self, forName: name) { base, one, other in base.map { ($0 + (one ?? 0)) * (other ?? 1) } }
+    XCTAssertEqual(try SyncMergeFunctions.merged(name, base: .int(2), .int(3), .null, for: number), .int(5))
+    XCTAssertEqual(try SyncMergeFunctions.merged(name, base: .null, .int(3), .null, for: number), .null)
+    XCTAssertThrowsError(try SyncMergeFunctions.merged(name, base: .text("2"), .int(3), .null, for: number))
+    SyncMergeFunctions.register([String].self, forName: name) { _, one, other in ((one ?? []) + (other ?? [])).sorted() }
+    func bytes(_ values: [String]) throws -> Slot { .bytes(try JSONAttributeCoding.data(from: values)) }
+    XCTAssertEqual(try SyncMergeFunctions.merged(name, base: .null, bytes(["b"]), bytes(["a"]), for: tags), try bytes(["a", "b"]))
+    XCTAssertThrowsError(try SyncMergeFunctions.merged(name, base: .null, .bytes(Data([1])), .null, for: tags))
+    XCTAssertTrue(SyncMergeFunctions.unregister(forName: name))
+    XCTAssertFalse(SyncMergeFunctions.unregister(forName: name))
+  }
+
   func testAnUnknownRuleIsAnError() throws {
     func issues(_ text: String) -> [String] {
       ManagedObjectModel { Entity("E") { Attribute("a", .integer16).userInfo("syncMergeRule", text) } }.validationIssues()
@@ -108,7 +155,8 @@ final class SyncMergeRuleTests: XCTestCase {
     XCTAssertEqual(
       issues("sum"),
       [
-        "E.a: 'syncMergeRule' in the user info is 'sum', which is not a merge rule; the rules are latest, firstWriter, max, min, union, counter"
+        "E.a: 'syncMergeRule' in the user info is 'sum', which is not a merge rule; the rules are latest, firstWriter, max, min, union, "
+          + "counter, custom:NAME"
       ])
     let part = ManagedObjectModel {
       Entity("E") { Attribute("a", composite: "Place") }

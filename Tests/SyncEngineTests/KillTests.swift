@@ -100,6 +100,10 @@ final class KillTests: XCTestCase {
       try call()
       try replica.addToJournal(entry)
     }
+    func noteUnmerged(_ value: UnmergedValue) throws {
+      try call()
+      try replica.noteUnmerged(value)
+    }
     func outbox() throws -> FrozenCommit? {
       try call()
       return try replica.outbox()

@@ -3,7 +3,7 @@ package import SyncCore
 /// Checks the laws of joins with random triples of records: a join does not depend on the order, the grouping or the repetition of its
 /// operands, and the record can be encoded. Applying a change repeatedly changes nothing.
 package enum JoinLaws {
-  package static let rules: [MergeRule?] = [.latest, .firstWriter, .max, .min, .union, .counter]
+  package static let rules: [MergeRule?] = [.latest, .firstWriter, .max, .min, .union, .counter, .custom]
 
   /// Returns a triple that violates the laws, or nil.
   ///
@@ -27,7 +27,8 @@ package enum JoinLaws {
     let fields = (0..<2).compactMap { number -> Field? in
       if random.chance(0.2) { return nil }
       let rule = rule ?? rules[random.number(below: rules.count)] ?? .latest
-      let value = rule == .counter ? counter(&random).fieldValue : value(&random)
+      let value =
+        rule == .counter ? counter(&random).fieldValue : rule == .custom ? versions(&random).fieldValue : value(&random)
       return Field(PropertyID(UInt64(number)), value, stamp(&random), rule)
     }
     if random.chance(0.7) { return Record(entity: EntityID(1), .live(fields)) }
@@ -53,6 +54,23 @@ package enum JoinLaws {
       }
     }
     return Counter(validating: entries) ?? Counter(.null)
+  }
+
+  private static func versions(_ random: inout SimulationRandom) -> ValueVersions {
+    var seen: [ValueVersions.Seen.Entry] = []
+    var versions: [ValueVersions.Version] = []
+    for device in 0..<UInt64(3) where random.chance(0.7) {
+      let last = random.number(below: 4)
+      seen.append(ValueVersions.Seen.Entry(DeviceID(device), HybridTime(value: UInt64(last))))
+      for time in 0...UInt64(last) where random.chance(0.3) {
+        let values = [FieldValue.null, .integer(1), .integer(2)]
+        let (value, base) = (random.element(of: values) ?? .null, random.element(of: values) ?? .null)
+        let stamp = Stamp(HybridTime(value: time), DeviceID(device))
+        versions.append(ValueVersions.Version(stamp, value, base: base, baseSeen: ValueVersions.Seen(validating: seen) ?? .init()))
+      }
+    }
+    versions.sort { $0.stamp < $1.stamp }
+    return ValueVersions(validating: versions, seen: ValueVersions.Seen(validating: seen) ?? .init()) ?? ValueVersions(.null)
   }
 
   private static func amount(_ random: inout SimulationRandom) -> FieldValue {

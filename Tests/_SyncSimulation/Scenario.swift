@@ -47,6 +47,7 @@ package final class Scenario {
     package var objects: [RecordID: SyncedObject] { store.state.objects }
     package var zone: ZoneState { store.state.zone }
     package var outbox: SealedCommit? { store.state.outbox?.commit }
+    package var unmerged: Set<UnmergedValue> { store.unmerged }
     package var journal: [JournalEntry] { store.state.journal }
     /// The largest number of records, changes or objects that a call to the store has read or written.
     package var largestPortion: Int { store.largestPortion }

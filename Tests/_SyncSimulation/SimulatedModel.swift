@@ -53,9 +53,10 @@ struct SimulatedModel {
   ///   - hasDeletionMarks: Whether edits win over deletions, and objects deny deletions.
   ///   - hasLists: Whether relationships are ordered.
   ///   - hasUniqueValues: Whether there are uniqueness constraints.
+  ///   - hasFunctions: Whether functions of the application merge attributes.
   init(
     _ random: inout SimulationRandom, hasManyClaims: Bool, hasLinks: Bool, hasRules: Bool, hasDeletionMarks: Bool, hasLists: Bool,
-    hasUniqueValues: Bool
+    hasUniqueValues: Bool, hasFunctions: Bool
   ) {
     var entities: [Entity] = []
     for number in 0..<(2 + random.number(below: hasManyClaims ? 1 : 3)) {
@@ -63,6 +64,7 @@ struct SimulatedModel {
       var rules: [PropertyID: MergeRule] = [:]
       if hasRules {
         for attribute in attributes where random.chance(0.8) { rules[attribute] = MergeRule(rawValue: UInt8(1 + random.number(below: 5))) }
+        if hasFunctions { for attribute in rules.keys where rules[attribute] != .counter { rules[attribute] = .custom } }
       }
       var references: [Reference] = []
       for index in 0..<(number == 0 ? random.number(below: 2) : 1 + random.number(below: 2)) {
@@ -113,6 +115,7 @@ struct SimulatedModel {
             references: Dictionary(uniqueKeysWithValues: entity.references.map { ($0.property, $0.isRequired) }),
             exclusive: Set(entity.references.filter(\.isExclusive).map(\.property)),
             denying: Set(entity.references.filter(\.isDenying).map(\.property)), updateWins: entity.updateWins, merging: entity.rules,
+            functions: entity.rules.filter { $0.value == .custom }.reduce(into: [:]) { $0[$1.key] = Self.function(for: $1.key) },
             unique: entity.unique.map { [UniqueConstraint($0.value, [$0])] } ?? [])
         )
       })
@@ -154,6 +157,21 @@ struct SimulatedModel {
 
   private static let firstLinkEntity = 100
 
+  /// Returns the function for an attribute with the rule `custom`: bits that one side has added or removed are added or removed. That for an
+  /// odd attribute fails if the values differ in their lowest bits.
+  static func function(for attribute: PropertyID) -> MergeFunction {
+    struct Unmergeable: Error {}
+    let isFragile = attribute.value % 2 == 1
+    return MergeFunction(isFragile ? "fragile bits" : "bits") { base, one, other in
+      let (base, one, other) = (bits(base), bits(one), bits(other))
+      if isFragile, (one ^ other) & 1 != 0 { throw Unmergeable() }
+      if isFragile, (one ^ other) & 2 != 0 { return .integer(one) }
+      return .integer(one & other | (one | other) & ~base)
+    }
+  }
+
+  static func bits(_ value: FieldValue?) -> Int64 { if case .integer(let bits)? = value { bits } else { 0 } }
+
   /// Whether attributes have rules.
   var hasRules: Bool { entities.contains { !$0.rules.isEmpty } }
 
@@ -164,6 +182,11 @@ struct SimulatedModel {
       for entity in entities {
         for (property, rule) in entity.rules.sorted(by: { $0.key < $1.key }) where random.chance(0.7) {
           let other = random.chance(0.2) ? MergeRule(rawValue: UInt8(1 + random.number(below: 4))) : nil
+          if rule == .custom {
+            // Some versions know the rule, but lack the function.
+            earlier.entities[entity.id]?.functions[property] = nil
+            if other == .max { continue }
+          }
           if rule != .counter || other == nil { earlier.entities[entity.id]?.merging[property] = other }
         }
       }

@@ -50,6 +50,8 @@ final class SimulatedStore: SyncStore {
   private var writtenObjects: Set<RecordID> = []
   /// The objects that referred to an object when it was deleted.
   private var remainingReferrers: [(referrer: RecordID, destination: RecordID)] = []
+  /// The values that could not be merged.
+  private(set) var unmerged: Set<UnmergedValue> = []
   /// How the contract of the store was violated.
   private(set) var violation: String?
 
@@ -215,6 +217,11 @@ final class SimulatedStore: SyncStore {
   func addToJournal(_ entry: JournalEntry) throws {
     try call()
     if !state.journal.contains(entry) { setAside { $0.journal.append(entry) } }
+  }
+
+  func noteUnmerged(_ value: UnmergedValue) throws {
+    try call()
+    unmerged.insert(value)
   }
 
   func sendable(_ state: Record, of id: RecordID) throws -> Record? {
@@ -406,11 +413,13 @@ final class SimulatedStore: SyncStore {
     let rules = model?.merging(of: change.entity) ?? [:]
     guard let values = change.values else { return change }
     if state.objects[change.id] == nil, let known = known(of: change.id), known.isDeleted, known.deletionMark != nil {
-      return .reinsertion(of: change.id, entity: change.entity, values, in: known, rules: rules, first: stamp, revival: stamp)
+      return .reinsertion(
+        of: change.id, entity: change.entity, values, in: known, model ?? newestModel, first: stamp, revival: stamp)
     }
-    if rules.isEmpty { return change }
-    return PendingChange(
-      change.id, entity: change.entity, values, replacing: state.objects[change.id]?.values ?? [:], rules: rules, first: stamp)
+    let (former, known) = (state.objects[change.id]?.values ?? [:], known(of: change.id))
+    if rules.isEmpty, known == nil { return change }
+    return PendingChange(change.id, entity: change.entity, values, replacing: former, rules: rules, first: stamp)
+      .versioned(model ?? newestModel, replacing: former, in: known, settled: state.entries[change.id]?.state, first: stamp)
   }
 
   /// Returns a deletion with what it has seen, if edits can win over it.
@@ -433,7 +442,7 @@ final class SimulatedStore: SyncStore {
       guard let known = known(of: id), known.isDeleted, known.deletionMark != nil else { continue }
       var values: [PropertyID: FieldValue] = [:]
       for field in known.fields where !field.property.isOfRecordOnly {
-        values[field.property] = field.value == .superseded ? .null : field.rule == .counter ? Counter(field.value).sum : field.value
+        values[field.property] = field.value.unmerged
       }
       result[id] = SyncedObject(entity: known.entity, values)
     }

@@ -41,6 +41,7 @@ extension Simulation {
     let former = editor.deleted.merging(device.store.state.objects) { $1 }
     let save = try device.store.save(changes, at: wall(of: device))
     try checks.checkDifferences(save, changes, former)
+    checks.noteRemovedBits(changes, former)
     checks.noteSave(save, serials, of: device)
   }
 }
@@ -274,6 +275,10 @@ struct ObjectEditor {
     of attribute: PropertyID, _ rule: MergeRule?, _ former: FieldValue, _ random: inout SimulationRandom
   ) -> FieldValue {
     guard let rule, rule != .firstWriter else { return value(&random) }
+    if rule == .custom {
+      if random.chance(0.05) { return .null }
+      return .integer(SimulatedModel.bits(former) ^ 1 << Int64(random.number(below: 12)))
+    }
     if random.chance(0.07) { return .null }
     if rule == .union { return .integer(1 << Int64(random.number(below: 12))) }
     let isReal = attribute.value % 2 == 1

@@ -77,7 +77,8 @@ package final class Simulation {
     var random = SimulationRandom(setup.seed)
     model = SimulatedModel(
       &random, hasManyClaims: setup.hasManyClaims, hasLinks: setup.hasLinks, hasRules: setup.hasRules,
-      hasDeletionMarks: setup.hasDeletionMarks, hasLists: setup.hasLists, hasUniqueValues: setup.hasUniqueValues)
+      hasDeletionMarks: setup.hasDeletionMarks, hasLists: setup.hasLists, hasUniqueValues: setup.hasUniqueValues,
+      hasFunctions: setup.hasFunctions)
     var hubLimits = Hub.Limits()
     (hubLimits.partLifetime, hubLimits.commitsUntilCleanup) = (20_000, 3)
     if setup.truncates {

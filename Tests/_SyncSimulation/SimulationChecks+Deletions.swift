@@ -130,8 +130,9 @@ extension SimulationChecks {
 
 extension Field {
   /// The stamps of what the value consists of.
-  fileprivate var writers: [Stamp] {
+  var writers: [Stamp] {
     if rule == .counter { return Counter(value).entries.map { Stamp($0.time, $0.device) } }
+    if case .versions(let versions) = value { return versions.versions.map(\.stamp) }
     return property == .deletion ? [] : [stamp]
   }
 }

@@ -25,20 +25,22 @@ extension SimulationChecks {
     }
   }
 
-  /// Returns whether a state contains what a change has added to counters.
+  /// Returns whether a state contains what a change has added to counters and versions.
   func includesCounters(_ change: PendingChange, _ state: Record) -> Bool {
     change.ownFields.allSatisfy { own in
       if own.property == .revival { return true }
-      guard let field = state[own.property], field.rule == .counter else { return false }
+      guard let field = state[own.property], field.rule == own.rule else { return false }
+      if own.rule == .custom { return ValueVersions(own.value).seen.isSubset(of: ValueVersions(field.value).seen) }
       return Counter(own.value).entries.allSatisfy { Counter(field.value).contains($0.time, of: $0.device) }
     }
   }
 
-  /// Returns the saves whose dots a counter has.
+  /// Returns the saves whose dots a counter has, or whose versions a field has.
   func savesOfDots(_ field: Field, _ id: RecordID) -> [Save] {
-    if field.rule != .counter { return [] }
-    return Counter(field.value).entries.lazy.filter { !$0.isTotal }.compactMap { entry in
-      let saves = self.byStamp[Stamp(entry.time, entry.device)] ?? []
+    if !field.rule.hasFixedStamps { return [] }
+    let dots = Counter(field.value).entries.filter { !$0.isTotal }.map { Stamp($0.time, $0.device) }
+    return (dots + ValueVersions(field.value).versions.map(\.stamp)).compactMap { stamp in
+      let saves = self.byStamp[stamp] ?? []
       // A store that was replaced can have used a stamp twice, and a save whose objects got other records counts as two.
       return saves.count == 1 ? saves.first { $0.changes.contains { $0.id == id } } : nil
     }
@@ -50,7 +52,7 @@ extension SimulationChecks {
     if field.rule < rule { return false }
     if rule == field.rule { return Self.merges(value, save, field) }
     // Another version of the model has written it. If that happened before the state got the rule, another such value can have replaced it.
-    if field.rule == .counter || Self.merges(value, save, field) { return true }
+    if field.rule.hasFixedStamps || Self.merges(value, save, field) { return true }
     if let object = baseline[written.id], object.values[property] != nil {
       let former = baselineModels[written.id]?.merging(of: object.entity)[property] ?? .latest
       if former < field.rule, rule != .latest || former != .latest { return true }
@@ -70,7 +72,7 @@ extension SimulationChecks {
   private static func merges(_ value: FieldValue, _ save: Save, _ field: Field) -> Bool {
     if value == .null { return true }
     switch field.rule {
-    case .latest, .counter, .deletion: return true
+    case .latest, .counter, .custom, .deletion: return true
     case .firstWriter: return field.value == value || field.value != .null && field.stamp <= save.stamps.max() ?? field.stamp
     case .max: return extreme([value, field.value], isMaximum: true) == field.value
     case .min: return extreme([value, field.value], isMaximum: false) == field.value
@@ -130,7 +132,7 @@ extension SimulationChecks {
   private func histories(_ model: SimulatedModel) -> [RecordID: [PropertyID: History]] {
     var result: [RecordID: [PropertyID: History]] = [:]
     for (id, object) in baseline where !object.isLink {
-      for (property, rule) in model.entity(object.entity).rules {
+      for (property, rule) in model.entity(object.entity).rules where rule != .custom {
         var history = History()
         history.baseline = object.values[property]
         history.isUncertain = rule != .counter && baselineModels[id]?.merging(of: object.entity)[property] != rule
@@ -140,7 +142,7 @@ extension SimulationChecks {
     for save in saves {
       for change in save.changes {
         guard let values = change.values, !change.isLink else { continue }
-        for (property, rule) in model.entity(change.entity).rules {
+        for (property, rule) in model.entity(change.entity).rules where rule != .custom {
           var history = result[change.id]?[property] ?? History()
           if let value = values[property] {
             if rule == .counter {
@@ -177,7 +179,7 @@ extension SimulationChecks {
   private static func isExpected(_ value: FieldValue, _ rule: MergeRule, _ history: History) -> Bool {
     let values = ([history.baseline].compactMap { $0 } + history.values.map(\.value)).filter { $0 != .null }
     switch rule {
-    case .latest, .deletion: return true
+    case .latest, .custom, .deletion: return true
     case .max: return value == extreme(values, isMaximum: true)
     case .min: return value == extreme(values, isMaximum: false)
     case .union:

@@ -14,6 +14,8 @@ final class SimulationChecks {
 
   /// The values that saves have written.
   var histories: [PropertyKey: ValueHistory] = [:]
+  /// The bits that saves have removed from attributes with the rule `custom`.
+  var removedBits: [PropertyKey: Int64] = [:]
   /// Whether nothing was restored, so that it is known what each device has known.
   private(set) var isComparable = true
 
@@ -366,6 +368,7 @@ final class SimulationChecks {
     try checkOrder(view)
     try checkLinks(simulation, view)
     try checkRules(simulation, view)
+    try checkVersions(simulation, view)
     try checkJournals(simulation, view)
     try checkDeletions(simulation, view)
     for (id, object) in baseline where first.objects[id] == nil && !object.isLink {

@@ -100,9 +100,47 @@ struct StateView {
     }
     return state.fields.allSatisfy { field in
       if field.property == .deletion || field.stamp.isDerived && field.property != .revival { return true }
-      if field.rule != .counter { return isSeen(field.property, field.stamp) }
-      return Counter(field.value).entries.allSatisfy { isSeen(field.property, Stamp($0.time, $0.device)) }
+      return field.writers.allSatisfy { isSeen(field.property, $0) }
     }
+  }
+
+  /// Returns the value of versions, as ``ValueVersions/merged(by:)`` does.
+  private static func merged(_ state: ValueVersions, _ function: MergeFunction?) -> FieldValue {
+    func times(_ version: ValueVersions.Version, withOwn: Bool) -> [DeviceID: HybridTime] {
+      var times = Dictionary(uniqueKeysWithValues: version.baseSeen.entries.map { ($0.device, $0.time) })
+      if withOwn { times[version.stamp.device] = max(times[version.stamp.device] ?? .zero, version.stamp.time) }
+      return times
+    }
+    func isSubset(_ one: [DeviceID: HybridTime], _ other: [DeviceID: HybridTime]) -> Bool {
+      one.allSatisfy { device, time in other[device].map { time <= $0 } ?? false }
+    }
+    let versions = state.versions.sorted { $0.stamp < $1.stamp }
+    guard var value = versions.first?.value, let last = versions.last else { return .null }
+    for (index, next) in versions.enumerated().dropFirst() {
+      let before = versions[..<index]
+      let known = before.map { times($0, withOwn: true) }.reduce(into: [:]) { $0.merge($1) { max($0, $1) } }
+      var base = FieldValue.null
+      if isSubset(times(next, withOwn: false), known) {
+        base = next.base
+      } else {
+        var best: [DeviceID: HybridTime]?
+        for version in before where isSubset(times(version, withOwn: false), times(next, withOwn: true)) {
+          if let best, !isSubset(best, times(version, withOwn: false)) { continue }
+          (best, base) = (times(version, withOwn: false), version.base)
+        }
+      }
+      if value == base || value == next.value {
+        value = next.value
+      } else if next.value != base {
+        // The result of a function alone, whatever it returns for one pair.
+        let pair = ValueVersions(
+          validating: [.init(Stamp(.zero, DeviceID(1)), value, base: base), .init(Stamp(.zero, DeviceID(2)), next.value, base: base)],
+          seen: ValueVersions.Seen(validating: [.init(DeviceID(1), .zero), .init(DeviceID(2), .zero)]) ?? .init())
+        guard let merged = pair?.merged(by: function), merged.failure == nil else { return last.value }
+        value = merged.value
+      }
+    }
+    return value
   }
 
   var ids: [RecordID] { Array(states.keys) }
@@ -194,6 +232,8 @@ struct StateView {
           values[field.property] = .null
         } else if field.rule == .counter {
           values[field.property] = Counter(field.value).sum
+        } else if case .versions(let versions) = field.value {
+          values[field.property] = Self.merged(versions, model.function(for: field.property, of: state.entity))
         } else {
           values[field.property] = field.value
         }

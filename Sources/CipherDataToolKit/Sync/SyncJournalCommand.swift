@@ -100,6 +100,7 @@ enum JournalText {
     case .destinationDeleted: "an object that it requires was deleted"
     case .destinationTaken: "another object refers to the destination"
     case .duplicate: "another object had the same unique values"
+    case .failedMerge: "the application's function could not merge it"
     }
   }
 

@@ -58,7 +58,7 @@ extension SyncCommand {
       .object([
         ("kind", .string(event.kind.rawValue)), ("begin", .string(SyncText.time(event.start))), ("duration", .number(seconds(event))),
         ("count", .integer(event.count)), ("unreadableRecords", .integer(event.unreadable.count)),
-        ("error", event.error.map { .string("\($0)") } ?? .null),
+        ("unmergedValues", .integer(event.unmerged.count)), ("error", event.error.map { .string("\($0)") } ?? .null),
       ])
     }
 
@@ -77,6 +77,7 @@ extension SyncCommand {
       let noun = event.kind == .export || event.kind == .reconcile ? "record" : "object"
       if event.count > 0 || event.failure == nil { parts.append(CountText.text(event.count, noun)) }
       if !event.unreadable.isEmpty { parts.append("\(event.unreadable.count) unreadable") }
+      if !event.unmerged.isEmpty { parts.append("\(CountText.text(event.unmerged.count, "value")) not merged") }
       if let failure = event.failure { parts.append("failed: \(failure)") }
       return parts.joined(separator: ", ")
     }

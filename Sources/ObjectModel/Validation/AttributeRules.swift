@@ -62,7 +62,7 @@ enum AttributeRules {
   private static func mergeRuleProblem(of attribute: AttributeDescription) -> String? {
     guard let text = attribute.userInfo[SyncMergeRule.userInfoKey] else { return nil }
     guard let rule = SyncMergeRule(rawValue: text) else {
-      let names = SyncMergeRule.allCases.map(\.rawValue)
+      let names = SyncMergeRule.allCases.map(\.rawValue) + ["custom:NAME"]
       let advice = SimilarName.of(text, among: names).map { "did you mean '\($0)'?" } ?? "the rules are \(names.joined(separator: ", "))"
       return "'\(SyncMergeRule.userInfoKey)' in the user info is '\(text)', which is not a merge rule; \(advice)"
     }
@@ -71,6 +71,9 @@ enum AttributeRules {
       return "the merge rule '\(text)' has no effect on a derived attribute, which each device computes; remove it"
     }
     if attribute.isTransient { return "the merge rule '\(text)' has no effect on a transient attribute, which is not sent; remove it" }
+    if case .custom = rule, attribute.allowsExternalBinaryDataStorage {
+      return "the merge rule '\(text)' is for values in the database; remove it, or do not allow external storage"
+    }
     if rule.supports(attribute.type) { return nil }
     if attribute.type == .composite { return "a composite takes no merge rule; declare '\(text)' for its parts" }
     let types = AttributeType.allCases.filter { rule.supports($0) }.map { "'\($0.rawValue)'" }.joined(separator: ", ")

@@ -152,13 +152,15 @@ public enum AttributeTransformers {
 
 /// The coding of transformable attributes without a transformer: JSON with sorted keys, so that equal values have equal bytes.
 public enum JSONAttributeCoding {
-  /// Returns the JSON of a value. Infinite numbers and NaN are encoded as strings.
+  /// Returns the JSON of a value. Infinite numbers and NaN are encoded as strings. The elements of a set are in the order of their JSON;
+  /// those of sets in other values are in any order.
   ///
   /// - Throws: Errors of the value's `encode(to:)`.
   public static func data<Value: Encodable>(from value: Value) throws -> Data {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     encoder.nonConformingFloatEncodingStrategy = .convertToString(positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
+    if let set = value as? any EncodableSet { return try set.data(encoder) }
     return try encoder.encode(value)
   }
 
@@ -169,6 +171,15 @@ public enum JSONAttributeCoding {
     let decoder = JSONDecoder()
     decoder.nonConformingFloatDecodingStrategy = .convertFromString(positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
     return try decoder.decode(type, from: data)
+  }
+}
+
+private protocol EncodableSet { func data(_ encoder: JSONEncoder) throws -> Data }
+extension Set: EncodableSet where Element: Encodable {
+  /// The order of a set's elements is random in each process. Equal sets have equal bytes nevertheless.
+  fileprivate func data(_ encoder: JSONEncoder) throws -> Data {
+    let elements = try map { (element: $0, data: try encoder.encode($0)) }.sorted { $0.data.lexicographicallyPrecedes($1.data) }
+    return try encoder.encode(elements.map(\.element))
   }
 }
 

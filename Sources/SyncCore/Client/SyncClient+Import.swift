@@ -169,6 +169,7 @@ extension SyncClient {
     try store.setEntry(entry, of: id)
     if let time = record.latestStamp?.time { zone.clock.observe(time) }
     if zone.hasMergeRules != true, record.hasMergeRules { zone.hasMergeRules = true }
+    if zone.hasVersions != true, record.fields.contains(where: { $0.rule == .custom }) { zone.hasVersions = true }
     return changed
   }
 

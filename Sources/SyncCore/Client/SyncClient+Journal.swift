@@ -41,6 +41,7 @@ extension SyncClient {
       let losing = Record(entity: new.entity, .live(changed))
       try store.addToJournal(JournalEntry(id, .deletion, losing: losing, winning: unsent.deletion, object: new))
     case (false, false):
+      try noteFailedMerges(of: id, unsent, changed, new.entity, in: store)
       var (mine, theirs): ((losing: [Field], winning: [Field]), (losing: [Field], winning: [Field])) = (([], []), ([], []))
       for field in unsent.fields {
         guard let other = changed.first(where: { $0.property == field.property }), field.isInConflict(with: other) else { continue }
@@ -56,6 +57,30 @@ extension SyncClient {
         try store.addToJournal(
           JournalEntry(
             id, .laterChange, losing: Record(entity: new.entity, .live(losing)), winning: Record(entity: new.entity, .live(winning))))
+      }
+    }
+  }
+
+  /// Adds to the journal the values that a function of the application could not merge with the last one.
+  ///
+  /// - Parameter changed: The fields that others have changed.
+  private func noteFailedMerges(
+    of id: RecordID, _ unsent: Record, _ changed: [Field], _ entity: EntityID, in store: some SyncStore
+  ) throws {
+    for other in changed where other.rule == .custom {
+      guard let field = unsent[other.property] else { continue }
+      let (mine, theirs) = (ValueVersions(of: field), ValueVersions(other.value))
+      let all = theirs.joined(with: mine)
+      guard let failure = all.merged(by: model.function(for: other.property, of: entity)).failure, failure != .missing,
+        let last = all.versions.last
+      else { continue }
+      func record(_ version: ValueVersions.Version) -> Record {
+        Record(entity: entity, .live([Field(other.property, version.value, version.stamp)]))
+      }
+      // What both sides know has lost before.
+      let known = all.versions.filter { mine.seen.contains($0.stamp) && theirs.seen.contains($0.stamp) }
+      for version in all.versions where version != last && version.value != last.value && !known.contains(version) {
+        try store.addToJournal(JournalEntry(id, .failedMerge, losing: record(version), winning: record(last)))
       }
     }
   }

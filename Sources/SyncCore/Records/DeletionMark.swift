@@ -54,6 +54,7 @@ package struct DeletionMark: Hashable, Sendable {
     switch field.value {
     case .deletion: []
     case .counter(let counter): counter.entries.map { Entry(field.property, Stamp($0.time, $0.device), isFixed: true) }
+    case .versions(let versions): versions.versions.map { Entry(field.property, $0.stamp, isFixed: true) }
     default: [Entry(field.property, field.stamp)]
     }
   }

@@ -21,6 +21,8 @@ package enum FieldValue: Sendable {
   case asset(AssetReference)
   /// The place of a member in an ordered relationship (``PropertyID/position(through:)``).
   case position(PositionKey)
+  /// What an attribute has that a function of the application merges (``MergeRule/custom``). If no save has written it, it is null.
+  case versions(ValueVersions)
 
   /// The referenced record, if the value is a reference.
   package var reference: RecordID? {
@@ -48,6 +50,10 @@ package enum FieldValue: Sendable {
     case .deletion(let mark): 8 * mark.entries.count
     case .asset(let asset): 84 + 32 * (asset.sealed?.chunks.count ?? 0)
     case .position(let key): key.bytes.count
+    case .versions(let versions):
+      versions.versions.reduce(16 * versions.seen.entries.count) {
+        $0 + 16 + $1.value.approximateSize + $1.base.approximateSize + 16 * $1.baseSeen.entries.count
+      }
     }
   }
 }
@@ -66,6 +72,7 @@ extension FieldValue: Hashable {
     case (.deletion(let one), .deletion(let other)): one == other
     case (.asset(let one), .asset(let other)): one == other
     case (.position(let one), .position(let other)): one == other
+    case (.versions(let one), .versions(let other)): one == other
     default: false
     }
   }
@@ -83,6 +90,7 @@ extension FieldValue: Hashable {
     case .deletion(let mark): hasher.combine(mark)
     case .asset(let asset): hasher.combine(asset)
     case .position(let key): hasher.combine(key)
+    case .versions(let versions): hasher.combine(versions)
     }
   }
 }
@@ -98,6 +106,7 @@ extension FieldValue: Comparable {
     case (.reference(let one), .reference(let other)): one < other
     case (.counter(let one), .counter(let other)): one.entries.lexicographicallyPrecedes(other.entries)
     case (.position(let one), .position(let other)): one < other
+    case (.versions(let one), .versions(let other)): one < other
     case (.deletion(let one), .deletion(let other)): one.entries.lexicographicallyPrecedes(other.entries)
     case (.asset(let one), .asset(let other)) where one.sealed == nil && other.sealed == nil || one.sealed != nil && other.sealed != nil:
       one < other
@@ -119,6 +128,7 @@ extension FieldValue: Comparable {
     // What a commit contains in its place has the same stamp, and replaces it on the device.
     case .asset(let asset): asset.sealed == nil ? -1 : 9
     case .position: 10
+    case .versions: 11
     }
   }
 }

@@ -16,6 +16,11 @@ package enum MergeRule: UInt8, Hashable, Comparable, Sendable {
   case counter = 5
   /// What deletions have seen is joined (``DeletionMark``). No attribute has this rule.
   case deletion = 6
+  /// A function of the application merges what saves have written that did not know each other (``ValueVersions``).
+  case custom = 7
+
+  /// Whether values contain stamps that do not change when saves are stamped again.
+  package var hasFixedStamps: Bool { self == .counter || self == .custom }
 
   package static func < (one: MergeRule, other: MergeRule) -> Bool { one.rawValue < other.rawValue }
 }
@@ -49,6 +54,9 @@ extension Field {
     case .deletion:
       let mark = DeletionMark(value).joined(with: DeletionMark(other.value))
       return Field(property, .deletion(mark), Swift.max(stamp, other.stamp), .deletion)
+    case .custom:
+      let versions = ValueVersions(value).joined(with: ValueVersions(other.value))
+      return Field(property, versions.fieldValue, Swift.max(stamp, other.stamp), .custom)
     }
   }
 
@@ -59,11 +67,17 @@ extension Field {
   func applying(_ change: Field) -> Field {
     if rule == change.rule { return joined(with: change) }
     if rule < change.rule {
+      // What was there is a version, the same one on all devices.
+      if change.rule == .custom { return Field(property, ValueVersions(of: self).fieldValue, stamp, .custom).joined(with: change) }
       if change.rule != .counter { return with(change.rule).joined(with: change) }
       // What was there is a part of the counter, the same one on all devices. Null counts as 0: it must not be set again by a device that has
       // not seen the counter.
       let former = value.isNull && change.value != .null ? .integer(0) : value
       return Field(property, Counter(baseline: former, at: stamp.time).fieldValue, stamp, .counter).joined(with: change)
+    }
+    if rule == .custom {
+      let versions = ValueVersions(value).setting(change.value.unmerged, change.stamp)
+      return Field(property, versions.fieldValue, Swift.max(stamp, change.stamp), .custom)
     }
     if rule != .counter { return joined(with: change.with(rule)) }
     return Field(property, Counter(value).setting(change.value, change.stamp).fieldValue, Swift.max(stamp, change.stamp), .counter)

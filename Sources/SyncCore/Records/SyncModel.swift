@@ -18,14 +18,17 @@ package struct SyncModel: Hashable, Sendable {
     package var isSymmetric: Bool
     /// The rules of attributes that are not merged by ``MergeRule/latest``.
     package var merging: [PropertyID: MergeRule]
+    /// The functions of the application that merge attributes with the rule ``MergeRule/custom``.
+    package var functions: [PropertyID: MergeFunction]
     /// The uniqueness constraints, of ancestors too.
     package var unique: [UniqueConstraint]
 
     package init(
       references: [PropertyID: Bool], exclusive: Set<PropertyID> = [], denying: Set<PropertyID> = [], updateWins: Bool = false,
-      merging: [PropertyID: MergeRule] = [:], unique: [UniqueConstraint] = [], isLink: Bool = false, isSymmetric: Bool = false
+      merging: [PropertyID: MergeRule] = [:], functions: [PropertyID: MergeFunction] = [:], unique: [UniqueConstraint] = [],
+      isLink: Bool = false, isSymmetric: Bool = false
     ) {
-      self.unique = unique
+      (self.unique, self.functions) = (unique, functions)
       (self.denying, self.updateWins) = (denying, updateWins)
       (self.references, self.exclusive, self.merging) = (references, exclusive, merging)
       (self.isLink, self.isSymmetric) = (isLink, isSymmetric)

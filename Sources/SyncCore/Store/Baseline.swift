@@ -22,11 +22,16 @@ package enum Baseline {
     return entry
   }
 
-  /// Returns the values, with counters in place of numbers: the same ones on devices that had copies of one store.
+  /// Returns the values, with counters in place of numbers, and versions of values: the same ones on devices that had copies of one store.
   private static func values(of object: SyncedObject, _ rules: [PropertyID: MergeRule], _ stamp: Stamp) -> [PropertyID: FieldValue] {
     var values = object.values
-    for (property, rule) in rules where rule == .counter {
-      if let value = values[property] { values[property] = Counter(baseline: value, at: stamp.time).fieldValue }
+    for (property, rule) in rules {
+      guard let value = values[property] else { continue }
+      switch rule {
+      case .counter: values[property] = Counter(baseline: value, at: stamp.time).fieldValue
+      case .custom: values[property] = ValueVersions(baseline: value, at: stamp.time).fieldValue
+      default: break
+      }
     }
     return values
   }

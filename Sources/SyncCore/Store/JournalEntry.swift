@@ -1,7 +1,8 @@
 /// Values that have lost against changes on another device, and are kept so that they can be restored.
 ///
 /// Only what was changed on two devices at once loses. One device keeps it: the one that has a pending change of what another device has
-/// changed, or whose commit deletes or replaces what a rule says. Attributes with rules (``MergeRule``) have no losing values: that is what the rule says.
+/// changed, or whose commit deletes or replaces what a rule says. Attributes with rules (``MergeRule``) have no losing values: that is what the
+/// rule says. Only a function of the application can fail (``Reason/failedMerge``).
 package struct JournalEntry: Hashable, Sendable {
   package enum Reason: UInt8, Hashable, Sendable, CaseIterable {
     /// Another device has changed the same properties, and its change is later.
@@ -14,6 +15,8 @@ package struct JournalEntry: Hashable, Sendable {
     case destinationTaken = 4
     /// Another object had the same unique values, and both have become one object, to which the entry belongs.
     case duplicate = 5
+    /// The function of the application that merges the attribute has failed, and another value was saved later.
+    case failedMerge = 6
   }
 
   package let id: RecordID

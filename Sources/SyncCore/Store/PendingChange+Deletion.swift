@@ -32,20 +32,21 @@ extension PendingChange {
   /// - Parameters:
   ///   - values: All values of the object.
   ///   - state: The state of the record when the object was inserted. It must have a deletion mark.
-  ///   - rules: ``SyncModel/merging(of:)``.
+  ///   - model: The model, which says how attributes are merged.
   ///   - stamp: The stamp that the save got first.
   ///   - revival: The stamp that identifies the reinsertion: it stays with the device that has made the save, as that of an addition of a link
   ///     does. A deletion that knows it knows it also if the save is sent again under another identity.
   package static func reinsertion(
-    of id: RecordID, entity: EntityID, _ values: [PropertyID: FieldValue], in state: Record, rules: [PropertyID: MergeRule],
+    of id: RecordID, entity: EntityID, _ values: [PropertyID: FieldValue], in state: Record, _ model: SyncModel,
     first stamp: Stamp, revival: Stamp
   ) -> PendingChange {
     // Counters still have what was counted before the deletion.
     var former: [PropertyID: FieldValue] = [:]
     for field in state.fields { former[field.property] = field.rule == .counter ? Counter(field.value).sum : field.value }
-    let change = PendingChange(id, entity: entity, values, replacing: former, rules: rules, first: stamp)
+    let counted = PendingChange(id, entity: entity, values, replacing: former, rules: model.merging(of: entity), first: stamp)
+    let change = counted.versioned(model, replacing: [:], in: state, settled: state, first: stamp)
     return PendingChange(
-      id, entity: entity, change.values, rules: rules, ownFields: change.ownFields + [Field(.revival, .integer(1), revival)])
+      id, entity: entity, change.values, rules: change.rules, ownFields: change.ownFields + [Field(.revival, .integer(1), revival)])
   }
 
   /// Whether the change inserts an object under the record of one that was deleted.

@@ -2,7 +2,7 @@
 package struct PendingChange: Hashable, Sendable {
   package let id: RecordID
   package let entity: EntityID
-  /// The values that were set, apart from counters; nil if the object was deleted.
+  /// The values that were set, apart from counters and versions; nil if the object was deleted.
   package let values: [PropertyID: FieldValue]?
   /// The rules of attributes that are not merged by ``MergeRule/latest``. There can be others too.
   package let rules: [PropertyID: MergeRule]
@@ -11,6 +11,7 @@ package struct PendingChange: Hashable, Sendable {
   ///
   /// - Of a link: the addition, with the stamp that the save got first, or the additions that were removed.
   /// - What the save has added to counters. Only the dots have times of their own. The fields get the stamp of the save.
+  /// - Versions of values (``versioned(_:replacing:in:settled:first:)``). The same applies to them.
   /// - Of a deletion that edits can win over: what it has seen (``deletion(of:entity:from:references:)``).
   /// - Of an object that was inserted again: ``PropertyID/revival``, with the stamp that the save got first.
   package let ownFields: [Field]
@@ -29,7 +30,7 @@ package struct PendingChange: Hashable, Sendable {
     guard let values else { return deletionRecord(stamp) }
     let record = Record(entity: entity, values, stamp, rules: rules)
     if ownFields.isEmpty { return record }
-    let own = ownFields.map { $0.rule == .counter ? Field($0.property, $0.value, stamp, .counter) : $0 }
+    let own = ownFields.map { $0.rule.hasFixedStamps ? Field($0.property, $0.value, stamp, $0.rule) : $0 }
     return record.joined(with: Record(entity: entity, .live(own)))
   }
 
@@ -96,13 +97,13 @@ extension PendingChange {
   }
 
   /// Returns the change with the stamps of additions, reinsertions, and of what a deletion has seen, replaced. They keep their devices.
-  /// Counters do not change.
+  /// Counters and versions do not change.
   package func restamped(_ transform: (Stamp) -> Stamp) -> PendingChange {
     if let mark = deletionMark {
       let field = Field(.deletion, .deletion(mark.mapStamps(transform)), ownFields[0].stamp, .deletion)
       return PendingChange(id, entity: entity, nil, ownFields: [field])
     }
-    let restamped = ownFields.map { $0.rule == .counter ? $0 : Field($0.property, $0.value, transform($0.stamp)) }
+    let restamped = ownFields.map { $0.rule.hasFixedStamps ? $0 : Field($0.property, $0.value, transform($0.stamp)) }
     return PendingChange(id, entity: entity, values, rules: rules, ownFields: restamped)
   }
 

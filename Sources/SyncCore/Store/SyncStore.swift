@@ -24,15 +24,16 @@ package protocol SyncStore: AnyObject {
   func pendingSaves(after number: Int64, maximumChangeCount: Int) throws -> [PendingSave]
   /// Returns changes of a save, of which each object has at most one, in an order that never changes.
   ///
-  /// Objects are changed by ``PendingChange/init(_:entity:_:replacing:rules:first:)``, if their entities have attributes with rules. Links are
+  /// Objects are changed by ``PendingChange/init(_:entity:_:replacing:rules:first:)``, if their entities have attributes with rules, and by
+  /// ``PendingChange/versioned(_:replacing:in:settled:first:)``, if functions merge attributes of theirs or of their records. Links are
   /// changed by ``PendingChange/addition(of:_:_:)`` and ``PendingChange/removal(of:_:from:)``. Which additions a removal concerns
   /// is determined once, before anything is imported that was not there when the link was removed. A link need not be removed when one of
-  /// its ends is deleted.
+  /// its ends is deleted. Which versions a save replaces is determined once too.
   ///
   /// Objects whose entities have ``SyncModel/Entity/updateWins`` are deleted by ``PendingChange/deletion(of:entity:from:references:)``. What a
   /// deletion has seen is determined once too, at the same time as removals of links. The links that such a deletion removes, and that were
   /// there before synchronization began, must have entries, because they exist again if the object does. An object that is inserted under the record of a deleted
-  /// one is changed by ``PendingChange/reinsertion(of:entity:_:in:rules:first:)``.
+  /// one is changed by ``PendingChange/reinsertion(of:entity:_:in:_:first:revival:)``.
   ///
   /// - Parameter position: The number of changes to skip.
   func changes(of save: Int64, from position: Int, maximumCount: Int) throws -> [PendingChange]
@@ -79,6 +80,9 @@ package protocol SyncStore: AnyObject {
 
   /// Keeps values that have lost. If the journal has an equal entry already, does nothing.
   func addToJournal(_ entry: JournalEntry) throws
+
+  /// Notes that an object shows a value that could not be merged with others.
+  func noteUnmerged(_ value: UnmergedValue) throws
 
   /// Whether records can have large values, so that ``sendable(_:of:)`` must be called.
   var hasAssets: Bool { get throws }

@@ -17,6 +17,22 @@ extension VisibleState {
   }
 }
 
+extension VisibleState {
+  /// Notes which attributes of an object functions could not merge.
+  func noteUnmergedValues(of id: RecordID) throws {
+    for value in try unmergedValues(of: id) { try store.noteUnmerged(value) }
+  }
+
+  /// Returns which attributes of an object functions could not merge.
+  package func unmergedValues(of id: RecordID) throws -> [UnmergedValue] {
+    guard let state = try state(of: id) else { return [] }
+    return state.fields.compactMap { field in
+      if field.rule != .custom { return nil }
+      return model.mergeFailure(of: field, of: state.entity).map { UnmergedValue(id, state.entity, field.property, $0) }
+    }
+  }
+}
+
 extension SyncStore {
   /// Calls a closure with the changes of pending saves, which are read in batches.
   func forEachChange(

@@ -146,6 +146,7 @@ package final class VisibleState {
     try updateOrphan(id, exists: object != nil)
     if model.hasExclusiveReferences { waiting += try updateClaims(of: id).filter { !evaluated.contains($0) } }
     if !denyingReferences.isEmpty { waiting += try updateDeletion(of: id).filter { !evaluated.contains($0) } }
+    if object != nil { try noteUnmergedValues(of: id) }
     if object == former { return nil }
     guard let object else {
       removed.append(id)
@@ -171,16 +172,10 @@ package final class VisibleState {
     var values: [PropertyID: FieldValue] = [:]
     let isLink = model.isLink(state.entity)
     for field in state.fields where isLink ? !field.property.isAddition : !field.property.isOfRecordOnly {
-      if field.value == .superseded {
+      if let destination = field.value.reference, try !exists(destination) || !holdsReference(field, id, state) {
         values[field.property] = .null
-      } else if let destination = field.value.reference, try !exists(destination) || !holdsReference(field, id, state) {
-        values[field.property] = .null
-      } else if case .counter(let counter) = field.value {
-        values[field.property] = counter.sum
-      } else if case .asset(let asset) = field.value {
-        values[field.property] = .asset(asset.content)
       } else {
-        values[field.property] = field.value
+        values[field.property] = model.value(of: field, of: state.entity)
       }
     }
     return SyncedObject(entity: state.entity, values)

@@ -24,6 +24,8 @@ package struct ZoneState: Hashable, Codable, Sendable {
   package var reviewedThrough: Int64 = 0
   /// Whether a pulled record has attributes with rules, which an earlier version of the model may lack.
   package var hasMergeRules: Bool?
+  /// Whether a pulled record has versions of values (``ValueVersions``).
+  package var hasVersions: Bool?
   /// The number of the last save that can have inserted an object under the ID of another one, because the store was replaced by an older copy
   /// and did not notice it; nil if that never happened. It is the maximum until a pull has brought what was lost.
   package var forkedThrough: Int64?

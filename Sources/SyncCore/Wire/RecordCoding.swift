@@ -7,13 +7,13 @@
 /// ```
 ///
 /// A value is a byte for its kind and its rule (``MergeRule``), and the value. A large value is the digest and the size of its bytes, 0, or 1
-/// and its key, the size of its chunks, and the number and the digests of these. A position is the bytes of its key. Records with large
-/// values or positions have version 2. A counter is the number of its entries, and for each: device, time, whether it is a total and whether
+/// and its key, the size of its chunks, and the number and the digests of these. A position is the bytes of its key. Versions are in
+/// `RecordCoding+Versions.swift`. Records with large values, positions or versions have version 2. A counter is the number of its entries, and for each: device, time, whether it is a total and whether
 /// the amount is a real number, the amount. A deletion mark is in relation to the values before it, which it has seen usually. Most records
 /// have few stamps, because what one save writes shares one.
 package enum RecordCoding {
   private static let version: UInt64 = 1
-  /// The version of records with large values or positions.
+  /// The version of records with large values, positions or versions of values.
   private static let extendedVersion: UInt64 = 2
 
   package static func encode(_ record: Record, of id: RecordID) -> [UInt8] {
@@ -78,9 +78,9 @@ package enum RecordCoding {
 
   /// The number of kinds of values that a byte can have in addition to the rule.
   private static let kindCount: UInt64 = 8
-  private static let extendedKindCount: UInt64 = 16
+  static let extendedKindCount: UInt64 = 16
 
-  private static func write(_ value: FieldValue, _ rule: MergeRule, _ kindCount: UInt64, to writer: inout WireWriter) {
+  static func write(_ value: FieldValue, _ rule: MergeRule, _ kindCount: UInt64, to writer: inout WireWriter) {
     func write(kind: UInt64) { writer.write(kind + kindCount * UInt64(rule.rawValue)) }
     switch value {
     case .null: write(kind: 0)
@@ -110,6 +110,9 @@ package enum RecordCoding {
     case .position(let key):
       write(kind: 9)
       writer.write(key.bytes)
+    case .versions(let versions):
+      write(kind: 10)
+      Self.write(versions, to: &writer)
     }
   }
 
@@ -129,11 +132,12 @@ package enum RecordCoding {
       case 7: .counter(try counter(from: &reader))
       case 8: .asset(try asset(from: &reader))
       case 9: .position(PositionKey(bytes: try reader.readBytes()))
+      case 10 where rule == .custom: .versions(try versions(from: &reader))
       default: throw WireError.invalid
       }
-    // A counter and a deletion mark are the only values of their rules, apart from null.
-    let hasOwnKind = rule == .counter || rule == .deletion
-    guard value == .null && rule != .deletion || hasOwnKind == (kind == 7) else { throw WireError.invalid }
+    // A counter, a deletion mark and versions are the only values of their rules, apart from null.
+    let ownKind: UInt64? = rule == .custom ? 10 : rule == .counter || rule == .deletion ? 7 : nil
+    guard value == .null && rule != .deletion || ownKind.map({ $0 == kind }) ?? (kind != 7) else { throw WireError.invalid }
     return (value, rule)
   }
 
@@ -205,7 +209,7 @@ extension FieldValue {
   /// Whether records of the first version cannot have the value.
   fileprivate var isExtended: Bool {
     switch self {
-    case .asset, .position: true
+    case .asset, .position, .versions: true
     default: false
     }
   }

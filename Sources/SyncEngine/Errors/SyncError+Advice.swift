@@ -40,6 +40,11 @@ extension SyncError.Code {
       ErrorAdvice(
         user: "Changes of other devices could not be added. Update this app.",
         developer: "Correct the cause, which underlying says, in the import handler. The same import is passed to it again.")
+    case .mergeFailed:
+      ErrorAdvice(
+        user: "Changes of several devices could not be merged. The last one remains.",
+        developer: "Register the function with SyncMergeFunctions before the store is opened, and correct it if it fails or depends on the "
+          + "order of its arguments.")
     case .assetMissing:
       ErrorAdvice(
         user: "A file is not on this device yet. Try again when you are connected.",

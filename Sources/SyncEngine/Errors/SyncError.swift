@@ -26,6 +26,8 @@ public struct SyncError: Error, Sendable, CustomStringConvertible {
     case notRestorable
     /// The application's handler of imports has thrown an error, which ``SyncError/underlying`` is.
     case importHandlerFailed
+    /// Values of an attribute could not be merged by a function of the application: see `SyncMergeFunctions`.
+    case mergeFailed
     /// A large value of an attribute is not on this device, and the hub cannot be reached or does not have it.
     case assetMissing
     /// No store of the container is to be synchronized, or several are and the call concerns one.

@@ -81,7 +81,7 @@ extension JournalEntry {
     switch reason {
     case .deletion, .destinationDeleted: return object == nil
     case .destinationTaken: return object.map { object in losing.fields.contains { object.values[$0.property] == .null } } ?? false
-    case .laterChange, .duplicate:
+    case .laterChange, .duplicate, .failedMerge:
       guard let object, let winning, let number = schema.number(of: object.entity) else { return false }
       return winning.fields.contains { field in
         guard let value = object.values[field.property], let property = schema.entities[number].property(field.property) else {

@@ -196,7 +196,7 @@ struct HistoryChangeReader {
     let slots = schema.model.entities[change.changedObjectID.reference.entity].slots
     var former: [PropertyID: FieldValue] = [:]
     // An inserted object has no old values.
-    for (id, rule) in rules where rule == .counter {
+    for (id, rule) in rules where rule.hasFixedStamps {
       guard let property = entity.property(id), case .attribute(let value)? = change.oldValues?.values[slots[property.slot].name] else {
         continue
       }

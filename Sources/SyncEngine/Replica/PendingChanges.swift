@@ -36,21 +36,31 @@ extension PendingChange {
   /// Returns the change with the values of a later change of the same object or link by the same save.
   func followed(by later: PendingChange) -> PendingChange {
     guard let values = later.values else { return later }
+    var all = (self.values ?? [:]).merging(values) { _, later in later }
+    // What a save has inserted without a value, and set then.
+    for field in later.ownFields where field.rule == .custom { all[field.property] = nil }
     return PendingChange(
-      id, entity: entity, (self.values ?? [:]).merging(values) { _, later in later },
+      id, entity: entity, all,
       rules: rules.merging(later.rules) { _, later in later },
       ownFields: !isLink ? Self.sum(ownFields, later.ownFields) : later.ownFields.isEmpty ? ownFields : later.ownFields)
   }
 
-  /// Adds what two changes by one save add to counters.
+  /// Adds what two changes by one save add to counters. Of values that functions merge, the later one remains.
   private static func sum(_ one: [Field], _ other: [Field]) -> [Field] {
     if one.isEmpty || other.isEmpty { return one + other }
-    var amounts: [PropertyID: FieldValue] = [:]
+    var fields: [PropertyID: Field] = [:]
     for field in one + other {
-      let (known, amount) = (amounts[field.property] ?? .null, Counter(field.value).sum)
-      amounts[field.property] = known == .null ? amount : amount == .null ? known : Counter.sum(known, amount)
+      guard let known = fields.updateValue(field, forKey: field.property) else { continue }
+      if field.rule == .custom {
+        guard let later = ValueVersions(field.value).unstamped, let first = ValueVersions(known.value).unstamped else { continue }
+        fields[field.property] = Field(unstamped: later.value, of: field.property, replacing: first.former)
+      } else {
+        let (known, amount) = (Counter(known.value).sum, Counter(field.value).sum)
+        let sum = known == .null ? amount : amount == .null ? known : Counter.sum(known, amount)
+        fields[field.property] = Field(adding: sum, to: field.property, marker)
+      }
     }
-    return amounts.sorted { $0.key < $1.key }.map { Field(adding: $1, to: $0, marker) }
+    return fields.values.sorted { $0.property < $1.property }
   }
 
   /// The records that the values refer to.
@@ -59,7 +69,7 @@ extension PendingChange {
 
 /// Changes of links and counters before the save that they belong to has a stamp.
 extension PendingChange {
-  private static let marker = Stamp(.zero, DeviceID(0))
+  fileprivate static let marker = Stamp(.zero, DeviceID(0))
 
   /// Creates the change of a link.
   static func unstamped(_ link: Link, isAdded: Bool) -> PendingChange {
@@ -73,7 +83,14 @@ extension PendingChange {
     _ id: RecordID, entity: EntityID, _ values: [PropertyID: FieldValue], replacing former: [PropertyID: FieldValue],
     rules: [PropertyID: MergeRule]
   ) -> PendingChange {
-    PendingChange(id, entity: entity, values, replacing: former, rules: rules, first: marker)
+    // A null that is inserted replaces nothing.
+    let merged = values.filter { rules[$0.key] == .custom && $0.value.isPlain && ($0.value != .null || former[$0.key] != nil) }
+    let rest = merged.isEmpty ? values : values.filter { merged[$0.key] == nil }
+    let change = PendingChange(
+      id, entity: entity, rest, replacing: former, rules: rules.filter { $0.value != .custom }, first: marker)
+    if merged.isEmpty { return change }
+    let own = change.ownFields + merged.map { Field(unstamped: $1, of: $0, replacing: former[$0]) }
+    return PendingChange(id, entity: entity, rest, rules: change.rules, ownFields: own.sorted { $0.property < $1.property })
   }
 
   /// Creates the deletion of an object that edits can win over.
@@ -90,8 +107,25 @@ extension PendingChange {
     if values == nil { return deletionMark?.entries.contains(Self.unseen) ?? false }
     let isLink = isLink
     return ownFields.contains { field in
-      isLink ? field.stamp == Self.marker : Counter(field.value).entries.contains { $0.isDot(of: Self.marker) }
+      isLink
+        ? field.stamp == Self.marker
+        : Counter(field.value).entries.contains { $0.isDot(of: Self.marker) } || ValueVersions(field.value).unstamped != nil
     }
+  }
+
+  /// The values that functions merge, and those that they have replaced, before the save has a stamp. They are values like others in the
+  /// change.
+  func withUnstampedValues() -> (change: PendingChange, former: [PropertyID: FieldValue]) {
+    var (values, former, own) = (values ?? [:], [PropertyID: FieldValue](), [Field]())
+    for field in ownFields {
+      if let unstamped = ValueVersions(field.value).unstamped {
+        values[field.property] = unstamped.value
+        former[field.property] = unstamped.former
+      } else {
+        own.append(field)
+      }
+    }
+    return (PendingChange(id, entity: entity, values, rules: rules, ownFields: own), former)
   }
 
   /// Returns the change of an object with the stamp that its save has got first.
@@ -107,6 +141,12 @@ extension Counter.Entry {
 }
 
 extension Field {
+  /// Creates the field of an attribute that a function merges, before the save has a stamp.
+  fileprivate init(unstamped value: FieldValue, of property: PropertyID, replacing former: FieldValue?) {
+    let versions = ValueVersions(unstamped: value, replacing: former)
+    self.init(property, versions.fieldValue, PendingChange.marker, .custom)
+  }
+
   /// Creates the field of a counter to which a save has added an amount, if it is not null.
   fileprivate init(adding amount: FieldValue, to property: PropertyID, _ stamp: Stamp) {
     self.init(property, amount == .null ? .null : Counter(adding: amount, stamp).fieldValue, stamp, .counter)
@@ -129,7 +169,8 @@ enum PendingChangeCoding {
     let isLink = record.isLink
     var (values, rules, ownFields): ([PropertyID: FieldValue], [PropertyID: MergeRule], [Field]) = ([:], [:], [])
     for field in record.fields {
-      if field.rule == .counter || field.property == .revival || isLink && field.property.isAddition {
+      let isOwn = field.rule == .counter || field.rule == .custom && field.value != .null
+      if isOwn || field.property == .revival || isLink && field.property.isAddition {
         ownFields.append(field)
       } else {
         values[field.property] = field.value

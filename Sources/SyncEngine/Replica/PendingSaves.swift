@@ -75,6 +75,7 @@ final class PendingSaves {
   ) throws -> Bool {
     let (limit, byteLimit) = (Self.limit, max(400 * Self.limit, 1 << 17))
     let hasDeletionMarks = replica.schema.syncModel.hasDeletionMarks
+    let hasVersions = try replica.zone().hasVersions ?? false
     var (insertions, hasOtherStamps, isUnstamped) = (RecordSet(), false, false)
     let isWhole = try reader.read(after: scanned, former) { change in
       if change.isInsertion { insertions.insert(change.change.id) }
@@ -83,6 +84,8 @@ final class PendingSaves {
         (hasOtherStamps, isUnstamped) = (hasOtherStamps || change.change.isLink || change.change.values == nil, true)
       } else if hasDeletionMarks, change.isInsertion {
         (hasOtherStamps, isUnstamped) = (true, true)
+      } else if hasVersions {
+        isUnstamped = true
       }
       if changes.countInMemory >= limit || changes.byteCountInMemory >= byteLimit { try moveToStore() }
       try changes.add(replica.redirected(change.change), change.isFormer ? nil : change.object, start: start)
@@ -147,10 +150,13 @@ final class PendingSaves {
   private func stampChanges(of number: Int64, _ stamps: SaveStamps) throws {
     try forEachChange(in: start..<changes.end) { position, change in
       if let new = try reinsertion(change, stamps) { return try changes.replace(position, by: new) }
-      guard change.isUnstamped else { return }
+      guard change.isUnstamped else {
+        let new = try versioned(change, stamps, by: number)
+        return new == change ? () : try changes.replace(position, by: new)
+      }
       if change.values == nil { return try changes.replace(position, by: try deletion(change, by: number)) }
       guard let link = Link(change.record(stamps.addition), replica.schema.syncModel) else {
-        return try changes.replace(position, by: change.stamped(Stamp(stamps.first, stamps.addition.device)))
+        return try changes.replace(position, by: try versioned(change, stamps, by: number))
       }
       var new = PendingChange(change.id, entity: change.entity, change.values)
       // A link ends with its ends.
@@ -159,6 +165,29 @@ final class PendingSaves {
       }
       try changes.replace(position, by: new)
     }
+  }
+
+  /// Returns the change of an object with what it has added to counters, and with versions of the values that functions merge: what they
+  /// replace is what was known when the save was first read.
+  private func versioned(_ change: PendingChange, _ stamps: SaveStamps, by number: Int64) throws -> PendingChange {
+    if change.isLink || change.values == nil { return change }
+    let stamp = Stamp(stamps.first, stamps.addition.device)
+    let (plain, former) = change.withUnstampedValues()
+    let counted = plain.isUnstamped ? plain.stamped(stamp) : plain
+    guard try !former.isEmpty || plain != change || replica.zone().hasVersions ?? false else { return counted }
+    let (known, settled) = (try replica.knownRecord(of: change.id), try replica.entry(of: change.id)?.state)
+    let model = replica.schema.syncModel
+    let new = counted.versioned(model, replacing: former, in: known, settled: settled, first: stamp)
+    let versions = new.ownFields.filter { $0.rule == .custom }
+    if versions.isEmpty { return new }
+    // References of the change can be replaced later. They are not stored.
+    let stored = try replica.storedRemoval(of: change.id, by: number) {
+      PendingChange(change.id, entity: change.entity, [:], ownFields: versions)
+    }
+    let own = new.ownFields.filter { $0.rule != .custom } + stored.ownFields
+    return PendingChange(
+      change.id, entity: change.entity, new.values?.filter { value in !stored.ownFields.contains { $0.property == value.key } },
+      rules: new.rules, ownFields: own.sorted { $0.property < $1.property })
   }
 
   /// Returns a deletion with what it has seen: what was known when the save was first read.
@@ -177,9 +206,9 @@ final class PendingSaves {
     guard var values = change.values, !change.isReinsertion, replica.schema.syncModel.updateWins(change.entity),
       let known = try replica.knownRecord(of: change.id), known.isDeleted, known.deletionMark != nil
     else { return nil }
-    for field in change.ownFields { values[field.property] = Counter(field.value).sum }
+    for field in change.ownFields { values[field.property] = field.value.unmerged }
     return .reinsertion(
-      of: change.id, entity: change.entity, values, in: known, rules: replica.schema.syncModel.merging(of: change.entity),
+      of: change.id, entity: change.entity, values, in: known, replica.schema.syncModel,
       first: Stamp(stamps.first, stamps.addition.device), revival: stamps.addition)
   }
 

@@ -65,7 +65,8 @@ extension StoreReplica {
   /// - Parameter batch: The number of objects to write at once.
   package func adoptModel(batch: Int) throws {
     try transaction {
-      guard var state = try replicaState(), state.modelChecksum != schema.model.checksum else { return }
+      guard var state = try replicaState() else { return }
+      guard state.modelChecksum != schema.model.checksum else { return try mergeAgain(batch: batch) }
       state.modelChecksum = schema.model.checksum
       try setReplicaState(state)
       try VisibleState(schema.syncModel, in: self, batch: batch).updateAll()
@@ -126,6 +127,10 @@ extension StoreReplica {
         guard let value = object.values[field.property] else { continue }
         // What the saves have added is not a part of the value from before.
         object.values[field.property] = Counter.difference(from: Counter(field.value).sum, to: value) ?? .integer(0)
+      }
+      for field in change.fields where field.rule == .custom {
+        guard let version = ValueVersions(field.value).versions.first else { continue }
+        object.values[field.property] = version.base
       }
     }
     try Baseline.add(object, of: id, merging: rules, in: self)

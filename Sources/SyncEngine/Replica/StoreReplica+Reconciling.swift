@@ -38,7 +38,8 @@ extension StoreReplica {
 
   private func reconcile(_ row: RowImage, _ id: RecordID, _ stamp: Stamp) throws {
     let object = try object(row, of: id)
-    guard let known = try knownRecord(of: id)?.mapValues(\.value.resolved) else {
+    let record = try knownRecord(of: id)
+    guard let known = record?.mapValues({ schema.syncModel.shownValue(of: $0, of: object.entity) }) else {
       try addBaseline(object, of: id)
       return try setObject(row.reference, of: id)
     }
@@ -54,13 +55,16 @@ extension StoreReplica {
       {
         continue
       }
+      // This program may not have the function by which the application shows another value.
+      if let field = record?[property], schema.syncModel.mergeFailure(of: field, of: object.entity) == .missing { continue }
       if value == .null, let destination = known[property]?.value.reference, try self.object(of: destination) == nil { continue }
       changes[property] = value
     }
     if changes.isEmpty { return }
     let former = Dictionary(known.fields.lazy.map { ($0.property, $0.value) }) { first, _ in first }
     let change = PendingChange(
-      id, entity: object.entity, changes, replacing: former, rules: schema.syncModel.merging(of: object.entity), first: stamp)
+      id, entity: object.entity, changes, replacing: former, rules: schema.syncModel.merging(of: object.entity), first: stamp
+    ).versioned(schema.syncModel, replacing: former, in: record, settled: try entry(of: id)?.state, first: stamp)
     try hold(change.record(stamp), of: id)
   }
 

@@ -31,7 +31,9 @@ extension StoreReplica {
   /// if they have the same times.
   func additionDevice() throws -> DeviceID {
     var state = try knownState()
-    if schema.links.isEmpty, schema.lists.isEmpty, !schema.syncModel.hasMergeRules, !schema.syncModel.hasDeletionMarks {
+    if schema.links.isEmpty, schema.lists.isEmpty, !schema.syncModel.hasMergeRules, !schema.syncModel.hasDeletionMarks,
+      !(state.zone.hasVersions ?? false)
+    {
       return state.zone.device
     }
     if let device = state.copy { return device }

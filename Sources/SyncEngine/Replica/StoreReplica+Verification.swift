@@ -108,7 +108,11 @@ extension StoreReplica {
     for (id, reference) in zip(ids, references) {
       // An object that was inserted again has another record.
       let row = reference.flatMap { rows[$0] }.flatMap { identities.knownRecord(of: $0.reference) == id ? $0 : nil }
-      let expected = try state.visibleObject(of: id).flatMap { $0.isInstantiable(in: schema) ? $0 : nil }
+      var expected = try state.visibleObject(of: id).flatMap { $0.isInstantiable(in: schema) ? $0 : nil }
+      // The application may have the functions that this program lacks.
+      if expected != nil {
+        for value in try state.unmergedValues(of: id) where value.failure == .missing { expected?.values[value.property] = nil }
+      }
       let kind: ObjectDifference.Kind
       switch (expected, row) {
       case (nil, nil): continue

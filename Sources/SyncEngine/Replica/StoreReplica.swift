@@ -41,6 +41,8 @@ package final class StoreReplica: SyncStore {
     var changedLists: Set<MemberList> = []
     /// The number of objects that were inserted, changed or deleted.
     var changedCount = 0
+    /// The values that functions of the application could not merge.
+    var unmerged: Set<UnmergedValue> = []
     /// Those objects, if the application handles imports.
     var imported = ImportCollector()
   }
@@ -51,6 +53,9 @@ package final class StoreReplica: SyncStore {
 
   /// The records that could not be opened, since the last call of ``takeUnreadableRecords()``.
   var unreadableRecords: Set<RecordName> = []
+
+  /// The values that functions could not merge, since the last call of ``takeUnmergedValues()``, in complete transactions.
+  var unmergedValues: Set<UnmergedValue> = []
 
   /// The number of objects that records have inserted, changed or deleted in this process, in complete transactions.
   private(set) var changedCount = 0
@@ -113,6 +118,7 @@ package final class StoreReplica: SyncStore {
       throw error
     }
     changedCount += running.changedCount
+    unmergedValues.formUnion(running.unmerged)
     // Before the caller can send the commit: an earlier state of the file must not assign the same stable IDs to other objects.
     if let commit = running.outbox, commit != published, try lineageStore?.publishLineageMark() ?? true { published = commit }
     guard let result else { throw SyncError(.transactionEnded, path: path) }
@@ -179,7 +185,7 @@ package final class StoreReplica: SyncStore {
   package func setZone(_ zone: ZoneState) throws {
     if try zone.settledThrough > knownState().zone.settledThrough {
       try transactionTables.execute(SyncStatement.removeStamps, .int(zone.settledThrough))
-      if !schema.links.isEmpty || schema.syncModel.hasDeletionMarks {
+      if !schema.links.isEmpty || schema.syncModel.hasDeletionMarks || schema.syncModel.hasFunctions || zone.hasVersions ?? false {
         try transactionTables.execute(SyncStatement.removeRemovals, .int(zone.settledThrough))
       }
       try transactionTables.execute(SyncStatement.removeFormerRecords, .int(zone.settledThrough))

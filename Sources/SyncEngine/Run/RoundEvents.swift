@@ -46,18 +46,20 @@ struct RoundEvents {
   /// - Parameters:
   ///   - round: What the round has done.
   ///   - unreadable: The records that could not be opened.
+  ///   - unmerged: The values that could not be merged.
   ///   - error: The error that ended the round, or nil.
   ///   - kind: The kind of the event for an error that no running event can have.
   /// - Returns: The new events, to be reported.
   mutating func end(
-    _ round: SyncRunner.Round, unreadable: [SyncEvent.UnreadableRecord], error: (any Error)?, otherwise kind: SyncEvent.Kind
+    _ round: SyncRunner.Round, unreadable: [SyncEvent.UnreadableRecord], unmerged: [SyncEvent.UnmergedValue], error: (any Error)?,
+    otherwise kind: SyncEvent.Kind
   ) -> [SyncEvent] {
     var begun: [SyncEvent?] = []
     if error != nil, running.isEmpty { begun.append(begin(kind)) }
-    if !unreadable.isEmpty { begun.append(begin(.import)) }
+    if !unreadable.isEmpty || !unmerged.isEmpty { begun.append(begin(.import)) }
     for var event in running {
       event.count = round.finalCount(of: event.kind)
-      if event.kind == .import { event.unreadable = unreadable }
+      if event.kind == .import { (event.unreadable, event.unmerged) = (unreadable, unmerged) }
       ended.append(event.ended(with: error))
     }
     running = []

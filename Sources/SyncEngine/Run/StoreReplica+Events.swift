@@ -46,6 +46,19 @@ extension StoreReplica {
   }
 }
 
+extension StoreReplica {
+  /// Returns the values that could not be merged since the last call, in terms of the model.
+  func takeUnmergedValues() -> [SyncEvent.UnmergedValue] {
+    defer { unmergedValues = [] }
+    return unmergedValues.sorted { ($0.id, $0.property) < ($1.id, $1.property) }.compactMap { value in
+      guard let entity = schema.number(of: value.entity), let name = propertyName(value.property, ofEntity: entity) else { return nil }
+      return SyncEvent.UnmergedValue(
+        id: value.id.uuid, entity: schema.model.entities[entity].name, attribute: name,
+        function: schema.syncModel.function(for: value.property, of: value.entity)?.name, failure: .init(value.failure))
+    }
+  }
+}
+
 /// An event in a store.
 private struct StoredEvent: Codable {
   struct Failure: Hashable, Codable {
@@ -80,17 +93,20 @@ private struct StoredEvent: Codable {
   let failure: Failure?
   /// The unreadable records; omitted if all can be read.
   let unreadable: [SyncEvent.UnreadableRecord]?
+  /// The values that could not be merged; omitted if there were none.
+  let unmerged: [SyncEvent.UnmergedValue]?
 
   init(_ event: SyncEvent) {
     (id, kind, start, end, count) = (event.id, event.kind, event.start, event.end, event.count)
     failure = event.error.map(Failure.init)
     unreadable = event.unreadable.isEmpty ? nil : event.unreadable
+    unmerged = event.unmerged.isEmpty ? nil : event.unmerged
   }
 
   var event: SyncEvent {
     var event = SyncEvent(kind, id: id, start: start)
     event.count = count
-    event.unreadable = unreadable ?? []
+    (event.unreadable, event.unmerged) = (unreadable ?? [], unmerged ?? [])
     return event.ended(with: failure?.error, failure: failure?.short, at: end ?? start)
   }
 }

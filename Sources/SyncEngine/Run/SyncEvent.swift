@@ -1,4 +1,5 @@
 package import Foundation
+import SyncCore
 
 /// A piece of work of synchronization. It is reported when it begins, while it runs, and when it has ended.
 package struct SyncEvent: Sendable, Identifiable {
@@ -20,6 +21,23 @@ package struct SyncEvent: Sendable, Identifiable {
     package let id: UUID?
   }
 
+  /// An attribute of an object that shows the last value, because a function of the application could not merge it with others.
+  package struct UnmergedValue: Sendable, Hashable, Codable {
+    package enum Failure: Sendable, Hashable, Codable {
+      case missing
+      case failed(String)
+      case ordered
+    }
+
+    /// The ID of the record.
+    package let id: UUID
+    package let entity: String
+    package let attribute: String
+    /// The name of the function; nil if the model does not declare it.
+    package let function: String?
+    package let failure: Failure
+  }
+
   package let id: UUID
   package let kind: Kind
   package let start: Date
@@ -35,7 +53,10 @@ package struct SyncEvent: Sendable, Identifiable {
   /// The records that could not be opened, at most ``maximumUnreadableCount``.
   package var unreadable: [UnreadableRecord] = []
 
-  /// The number of unreadable records that an event lists.
+  /// The values that could not be merged, at most ``maximumUnreadableCount``.
+  package var unmerged: [UnmergedValue] = []
+
+  /// The number of unreadable records, or of values that could not be merged, that an event lists.
   package static let maximumUnreadableCount = 100
 
   /// Creates the event of work that begins.
@@ -56,12 +77,48 @@ package struct RecordedSyncError: Error, Sendable, CustomStringConvertible {
   package let description: String
 }
 
+extension SyncEvent.UnmergedValue.Failure {
+  init(_ failure: MergeFunction.Failure) {
+    self =
+      switch failure {
+      case .missing: .missing
+      case .failed(let type): .failed(type)
+      case .ordered: .ordered
+      }
+  }
+}
+
 extension SyncError {
+  /// Returns the error for a value that could not be merged.
+  package static func unmerged(_ value: SyncEvent.UnmergedValue, path: String?) -> SyncError { SyncError(.unmerged(value), path: path) }
+
   /// Returns the error for a record that cannot be opened.
   package static func unreadableRecord(path: String?) -> SyncError { SyncError(.unreadableRecord, path: path) }
 }
 
 extension SyncError.Reason {
+  fileprivate static func unmerged(_ value: SyncEvent.UnmergedValue) -> Self {
+    let attribute = "\(value.entity).\(value.attribute)"
+    let function = value.function.map { "the function “\($0)”" } ?? "a function"
+    let rest = "The last value remains; the others are in the journal of the device that noticed it first."
+    switch value.failure {
+    case .missing:
+      return Self(
+        .mergeFailed,
+        "Values of \(attribute) that several devices have saved are merged by \(function), which this program has not registered. It shows the "
+          + "last value, and keeps all of them.")
+    case .failed(let type):
+      return Self(
+        .mergeFailed, "Values of \(attribute) that several devices have saved could not be merged: \(function) failed with \(type). \(rest)"
+      )
+    case .ordered:
+      return Self(
+        .mergeFailed,
+        "Values of \(attribute) that several devices have saved could not be merged: \(function) returns another value if its arguments are "
+          + "exchanged. \(rest)")
+    }
+  }
+
   fileprivate static var unreadableRecord: Self {
     Self(
       .hubUnreadable,

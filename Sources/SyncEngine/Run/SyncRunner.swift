@@ -398,7 +398,8 @@ extension SyncRunner {
     // Without this list, the event is reported nevertheless.
     let unreadable = (try? findUnreadableRecords()) ?? []
     let error = error.map { SyncError.converting($0, path: replica.path) }
-    for event in events.end(round, unreadable: unreadable, error: error, otherwise: kind) { send(event) }
+    let unmerged = Array(replica.takeUnmergedValues().prefix(SyncEvent.maximumUnreadableCount))
+    for event in events.end(round, unreadable: unreadable, unmerged: unmerged, error: error, otherwise: kind) { send(event) }
   }
 
   private func send(_ event: SyncEvent) { receiver.withLock { $0 }?(event) }

@@ -14,11 +14,12 @@ extension FieldValue {
     }
   }
 
-  /// The value that an object has for it: of a counter the sum, of a large value the content.
+  /// The value that an object has for it: of a counter the sum, of a large value the content, of several versions the last.
   package var resolved: FieldValue {
     switch self {
     case .counter(let counter): counter.sum
     case .asset(let asset): .asset(asset.content)
+    case .versions(let versions): versions.last
     default: self
     }
   }

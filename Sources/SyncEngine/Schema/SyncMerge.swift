@@ -46,6 +46,7 @@ package enum SyncMerge: Sendable, Hashable {
     case .value(.min): "the least value"
     case .value(.union): "the bits of all values"
     case .value(.counter): "the sum of the changes"
+    case .value(.custom(let name)): "what the application's function “\(name)” makes of the changes; without it, the later one"
     case .largeValue(let rule): "large value: " + SyncMerge.value(rule).explanation
     case .toOne(let isRequired): "the later change" + Self.requirement(isRequired)
     case .oneToOne(let isRequired): "the later change; one object refers to a destination" + Self.requirement(isRequired)

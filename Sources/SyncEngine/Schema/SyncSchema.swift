@@ -41,6 +41,9 @@ package struct SyncSchema: Sendable {
         updateWins: model.updateWins(entity),
         merging: Dictionary(
           properties.filter { $0.mergeRule != .latest }.map { ($0.id, MergeRule($0.mergeRule)) }, uniquingKeysWith: { first, _ in first }),
+        functions: Dictionary(
+          properties.compactMap { property in property.mergeFunction(in: entity).map { (property.id, $0) } },
+          uniquingKeysWith: { first, _ in first }),
         unique: unique)
     }
   }
@@ -139,6 +142,7 @@ extension MergeRule {
       case .min: .min
       case .union: .union
       case .counter: .counter
+      case .custom: .custom
       }
   }
 }

@@ -54,7 +54,7 @@ extension SyncSchema {
       return nil
     case .counter where attribute.validation.minimum != nil || attribute.validation.maximum != nil:
       return (.exceededBounds, "the changes of several devices can add up to a value outside the bounds; check them when you read it")
-    case .counter, .firstWriter, .max, .min, .union: return nil
+    case .counter, .firstWriter, .max, .min, .union, .custom: return nil
     }
   }
 
