@@ -196,7 +196,7 @@ final class SyncCommandTests: XCTestCase {
     XCTAssertEqual(first.map { $0["kind"] }, [.string("setup"), .string("export")])
     for event in first {
       guard case .object(let fields) = event else { return XCTFail("\(event)") }
-      XCTAssertEqual(fields.map(\.key), ["kind", "begin", "duration", "count", "unreadableRecords", "error"])
+      XCTAssertEqual(fields.map(\.key), ["kind", "begin", "duration", "count", "unreadableRecords", "unmergedValues", "error"])
       XCTAssertEqual(event["count"], .integer(4))
       XCTAssertEqual(event["unreadableRecords"], .integer(0))
       XCTAssertEqual(event["error"], .null)
