@@ -136,6 +136,7 @@ final class StoreEngine: Sendable {
 
   /// The transaction over several requests that the caller is in, if any.
   @inline(__always) var currentTransaction: ReadTransaction? { scopedTransaction.current?.reading }
+  @inline(__always) var currentWrite: WriteTransaction? { scopedTransaction.current }
 
   /// Begins a write transaction; inside ``transaction(_:)``, a nested one that can fail on its own. The caller must commit it or roll it
   /// back.

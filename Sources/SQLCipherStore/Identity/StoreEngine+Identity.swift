@@ -41,8 +41,8 @@ extension StoreEngine {
   func identityRecord(_ transaction: ReadTransaction) throws -> SideTableRecord? {
     let name = IdentityTables.all.name
     // A transaction over several requests may have created the tables.
-    if currentTransaction == nil { return sideTables[name] }
-    return try MetadataTable.readSideTables(transaction.connection, path: path)[name]
+    guard let current = currentWrite else { return sideTables[name] }
+    return try MetadataTable.readSideTables(transaction.connection, path: path, decoded: &current.decodedSideTables)[name]
   }
 
   /// Returns the tables, or `nil` if the store has none.

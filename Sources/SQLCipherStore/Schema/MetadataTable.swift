@@ -260,6 +260,26 @@ enum MetadataTable {
     return text.isEmpty ? [] : try decode([SideTableRecord].self, text, path)
   }
 
+  /// The components in the metadata, as text and decoded.
+  struct DecodedSideTables {
+    fileprivate let text: String
+    fileprivate let records: [SideTableRecord]
+  }
+
+  /// Reads the components that have side tables, many times in one transaction: the same text is decoded once.
+  static func readSideTables(
+    _ connection: Connection, path: String, decoded: inout DecodedSideTables?
+  ) throws -> [SideTableRecord] {
+    guard let format = try formatOnly(connection), format > firstFormatVersionWithHistory else {
+      return try readSideTables(connection, path: path)
+    }
+    let text = try readText(.sideTables, connection, path)
+    if let decoded, decoded.text == text { return decoded.records }
+    let records = text.isEmpty ? [] : try decode([SideTableRecord].self, text, path)
+    decoded = DecodedSideTables(text: text, records: records)
+    return records
+  }
+
   /// Reads the components of a database that may not be a store. Temporary read errors are thrown.
   static func readSideTables(ofAnyDatabase connection: Connection) throws -> [SideTableRecord] {
     do {

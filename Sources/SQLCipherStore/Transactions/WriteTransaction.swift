@@ -42,6 +42,8 @@ final class WriteTransaction {
   /// The enclosing transaction. If there is one, this transaction is a savepoint, unless it gave that up.
   let outer: WriteTransaction?
   private var hasSavepoint: Bool
+  /// The components of the metadata as they were last decoded for a request of this transaction.
+  var decodedSideTables: MetadataTable.DecodedSideTables?
   /// What was written in addition to the request.
   var outcome = SaveOutcome()
   let participants: [any TransactionParticipant]
