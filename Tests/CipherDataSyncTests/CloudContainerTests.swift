@@ -197,7 +197,7 @@ final class CloudContainerTests: CloudTestCase {
     let one = try await container("one", model: model)
     XCTAssertThrowsError(try one.initializeSchema()) { error in
       XCTAssertEqual((error as? SyncError)?.code, .unsupportedModel)
-      XCTAssertEqual((error as? SyncError)?.obstacles.count, 2)
+      XCTAssertEqual((error as? SyncError)?.obstacles.count, 1)
     }
     do {
       _ = try await one.createAccount()

@@ -3,12 +3,13 @@ package import SyncCore
 /// Devices with notes in folders and a hub, for tests in which the order of all messages is given.
 ///
 /// A note requires its folder. A folder can have a parent, and at most one cover and one lock. A lock requires its folder. Notes have links to
-/// folders that they mention, and to related notes.
+/// folders that they mention, and to related notes. A person can have a spouse.
 package final class Scenario {
   package static let folder = EntityID(0)
   package static let note = EntityID(1)
   package static let cover = EntityID(2)
   package static let lock = EntityID(3)
+  package static let person = EntityID(4)
   package static let mentions = EntityID(10)
   package static let related = EntityID(11)
   package static let title = PropertyID(1)
@@ -18,11 +19,13 @@ package final class Scenario {
   package static let owner = PropertyID(51)
   package static let coverFolder = PropertyID(52)
   package static let lockFolder = PropertyID(53)
+  package static let spouse = PropertyID(54)
 
   package static let model = SyncModel(entities: [
     folder: SyncModel.Entity(references: [parent: false]), note: SyncModel.Entity(references: [owner: true]),
     cover: SyncModel.Entity(references: [coverFolder: false], exclusive: [coverFolder]),
     lock: SyncModel.Entity(references: [lockFolder: true], exclusive: [lockFolder]),
+    person: SyncModel.Entity(references: [spouse: false], exclusive: [spouse], mutual: [spouse]),
     mentions: .link(), related: .link(isSymmetric: true),
   ])
 
@@ -158,6 +161,23 @@ package final class Scenario {
       let id = newID()
       try save(PendingChange(id, entity: Scenario.lock, [Scenario.lockFolder: .reference(folder)]))
       return id
+    }
+
+    package func insertPerson(_ name: String) throws -> RecordID {
+      let id = newID()
+      try save(PendingChange(id, entity: Scenario.person, [Scenario.title: .text(name), Scenario.spouse: .null]))
+      return id
+    }
+
+    /// Sets the spouse of a person, as a context does: both ends, and those of the former spouses.
+    package func marry(_ one: RecordID, _ other: RecordID?) throws {
+      var spouses: [RecordID: FieldValue] = [one: other.map { .reference($0) } ?? .null]
+      if let other { spouses[other] = .reference(one) }
+      for (id, object) in objects where spouses[id] == nil {
+        if let spouse = object.values[Scenario.spouse]?.reference, spouse == one || spouse == other { spouses[id] = .null }
+      }
+      try save(
+        spouses.sorted { $0.key < $1.key }.map { PendingChange($0.key, entity: Scenario.person, [Scenario.spouse: $0.value]) })
     }
 
     @discardableResult

@@ -10,6 +10,8 @@ struct SimulatedModel {
     let isRequired: Bool
     /// Whether it is one-to-one.
     let isExclusive: Bool
+    /// Whether it is one-to-one and its own inverse.
+    var isMutual = false
     /// Whether the destination cannot be deleted while an object refers to it.
     var isDenying = false
     /// Whether the objects that refer to one are in an order.
@@ -54,9 +56,10 @@ struct SimulatedModel {
   ///   - hasLists: Whether relationships are ordered.
   ///   - hasUniqueValues: Whether there are uniqueness constraints.
   ///   - hasFunctions: Whether functions of the application merge attributes.
+  ///   - hasMutual: Whether one-to-one relationships are their own inverses.
   init(
     _ random: inout SimulationRandom, hasManyClaims: Bool, hasLinks: Bool, hasRules: Bool, hasDeletionMarks: Bool, hasLists: Bool,
-    hasUniqueValues: Bool, hasFunctions: Bool
+    hasUniqueValues: Bool, hasFunctions: Bool, hasMutual: Bool
   ) {
     var entities: [Entity] = []
     for number in 0..<(2 + random.number(below: hasManyClaims ? 1 : 3)) {
@@ -75,6 +78,13 @@ struct SimulatedModel {
           Reference(
             property: PropertyID(UInt64(number * 100 + 50 + index)), destination: destination, isRequired: isRequired,
             isExclusive: random.chance(hasManyClaims ? 0.9 : 0.5)))
+        if hasMutual, let last = references.popLast() {
+          let isMutual = last.isExclusive && !last.isRequired
+          references.append(
+            Reference(
+              property: last.property, destination: isMutual ? number : last.destination, isRequired: last.isRequired,
+              isExclusive: last.isExclusive, isMutual: isMutual))
+        }
       }
       entities.append(
         Entity(
@@ -114,6 +124,7 @@ struct SimulatedModel {
           SyncModel.Entity(
             references: Dictionary(uniqueKeysWithValues: entity.references.map { ($0.property, $0.isRequired) }),
             exclusive: Set(entity.references.filter(\.isExclusive).map(\.property)),
+            mutual: Set(entity.references.filter(\.isMutual).map(\.property)),
             denying: Set(entity.references.filter(\.isDenying).map(\.property)), updateWins: entity.updateWins, merging: entity.rules,
             functions: entity.rules.filter { $0.value == .custom }.reduce(into: [:]) { $0[$1.key] = Self.function(for: $1.key) },
             unique: entity.unique.map { [UniqueConstraint($0.value, [$0])] } ?? [])

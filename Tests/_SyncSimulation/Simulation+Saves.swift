@@ -128,6 +128,17 @@ struct ObjectEditor {
     for (id, object) in objects where object.values[reference.property] == destination { objects[id]?.values[reference.property] = .null }
   }
 
+  /// Sets the other end of a relationship that is its own inverse, and the former destinations of both objects to nil.
+  private mutating func pair(_ id: RecordID, _ reference: SimulatedModel.Reference) {
+    if !reference.isMutual { return }
+    let (property, destination) = (reference.property, objects[id]?.values[reference.property]?.reference)
+    for (other, object) in objects where other != id && other != destination {
+      guard let value = object.values[property]?.reference, value == id || value == destination else { continue }
+      objects[other]?.values[property] = .null
+    }
+    if let destination { objects[destination]?.values[property] = .reference(id) }
+  }
+
   mutating func insert(_ id: RecordID, serial: Int64, _ random: inout SimulationRandom) {
     guard let entity = random.element(of: model.entities), version.entities[entity.id] != nil else { return }
     var values: [PropertyID: FieldValue] = [entity.serial: .integer(serial)]
@@ -140,6 +151,7 @@ struct ObjectEditor {
     }
     for reference in entity.references { release(reference, values[reference.property]) }
     objects[id] = SyncedObject(entity: entity.id, values)
+    for reference in entity.references where reference.isMutual { pair(id, reference) }
   }
 
   mutating func update(_ random: inout SimulationRandom) {
@@ -153,8 +165,10 @@ struct ObjectEditor {
       if let destination = destination(reference, &random), reference.isRequired || random.chance(0.8) {
         release(reference, .reference(destination))
         objects[id]?.values[reference.property] = .reference(destination)
+        pair(id, reference)
       } else if !reference.isRequired {
         objects[id]?.values[reference.property] = .null
+        pair(id, reference)
       }
     } else if let unique = entity.unique, random.chance(0.3) {
       let value = freeValue(of: unique, &random)
@@ -215,6 +229,7 @@ struct ObjectEditor {
       release(reference, object.values[reference.property])
     }
     objects[id] = object
+    for reference in model.entity(object.entity).references { pair(id, reference) }
   }
 
   /// Adds or removes a link.

@@ -22,6 +22,8 @@ extension Simulation {
     var hasRules: Bool { (seed >> 52) % 3 == 0 }
     /// Whether functions of the application merge attributes.
     var hasFunctions: Bool { hasRules && (seed >> 56) % 3 == 0 }
+    /// Whether one-to-one relationships are their own inverses.
+    var hasMutual: Bool { (seed >> 28) % 3 == 0 }
     /// Whether there are few objects, whose attributes devices often change.
     var hasManyMerges: Bool { (seed >> 52) % 6 == 0 && !hasManyClaims && !hasManyLinks }
     /// Whether edits win over deletions, and objects deny deletions.

@@ -78,7 +78,7 @@ package final class Simulation {
     model = SimulatedModel(
       &random, hasManyClaims: setup.hasManyClaims, hasLinks: setup.hasLinks, hasRules: setup.hasRules,
       hasDeletionMarks: setup.hasDeletionMarks, hasLists: setup.hasLists, hasUniqueValues: setup.hasUniqueValues,
-      hasFunctions: setup.hasFunctions)
+      hasFunctions: setup.hasFunctions, hasMutual: setup.hasMutual)
     var hubLimits = Hub.Limits()
     (hubLimits.partLifetime, hubLimits.commitsUntilCleanup) = (20_000, 3)
     if setup.truncates {

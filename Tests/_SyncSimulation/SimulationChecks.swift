@@ -218,6 +218,15 @@ final class SimulationChecks {
         }
       }
     }
+    // Both ends of a relationship that is its own inverse agree.
+    for (id, object) in state.objects {
+      for (property, value) in object.values where device.model.isMutual(property, of: object.entity) {
+        if let destination = value.reference, state.objects[destination]?.values[property] != .reference(id) {
+          throw SimulationFailure(
+            invariant: "both ends agree", detail: "device \(device.number): \(id.low) to \(destination.low)")
+        }
+      }
+    }
     // What is known of the hub's state does not become older.
     let sequences = state.entries.compactMapValues(\.base?.sequence)
     for (id, former) in self.sequences[device.number] ?? [:] {

@@ -170,6 +170,10 @@ struct StateView {
     guard let destination = field.value.reference, let entity = states[id]?.entity, model.isExclusive(field.property, of: entity) else {
       return true
     }
+    if model.isMutual(field.property, of: entity) {
+      let value = states[destination].map { $0[field.property]?.value } ?? unsynchronized[destination]?.values[field.property]
+      return value == .reference(id)
+    }
     return (claims[field.property]?[destination] ?? []).allSatisfy { ($0.stamp, $0.id) <= (field.stamp, id) }
   }
 
@@ -186,7 +190,12 @@ struct StateView {
   func unresolvedReference() -> RecordID? {
     states.keys.sorted().first { id in
       guard let state = states[id], live.contains(id) else { return false }
-      return state.fields.contains { !model.isRequired($0.property, of: state.entity) && !isLatest($0, of: id) }
+      return state.fields.contains { field in
+        if model.isRequired(field.property, of: state.entity) || isLatest(field, of: id) { return false }
+        guard model.isMutual(field.property, of: state.entity) else { return true }
+        // A destination that was deleted, or was merged into another object, has not replaced it.
+        return field.value.reference.flatMap { states[$0]?[field.property] }.map { $0.stamp >= field.stamp } ?? false
+      }
     }
   }
 

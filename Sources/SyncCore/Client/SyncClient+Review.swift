@@ -3,7 +3,10 @@ extension SyncClient {
   /// relationships, and destinations whose deletion it denies.
   func rivals(of record: Record?, in store: some SyncStore) throws -> [RecordID] {
     guard let record else { return [] }
-    let claimants = try record.claims(model).flatMap { try store.referrers(of: $0.claim.destination, through: $0.claim.property) }
+    let claimants = try record.claims(model).flatMap {
+      let isMutual = model.isMutual($0.claim.property, of: record.entity)
+      return try store.referrers(of: $0.claim.destination, through: $0.claim.property) + (isMutual ? [$0.claim.destination] : [])
+    }
     return claimants + record.deniedDestinations(model)
   }
 

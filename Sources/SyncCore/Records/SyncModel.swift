@@ -6,6 +6,8 @@ package struct SyncModel: Hashable, Sendable {
     package var references: [PropertyID: Bool]
     /// The to-one relationships whose destinations admit one referrer only: of a one-to-one relationship, the side that is stored.
     package var exclusive: Set<PropertyID>
+    /// Those that are their own inverse: both ends are stored. They are among ``exclusive``.
+    package var mutual: Set<PropertyID>
     /// The to-one relationships whose destinations cannot be deleted while an object refers to them: those whose inverse has the delete rule
     /// Deny. Of links, the ends.
     package var denying: Set<PropertyID>
@@ -24,11 +26,12 @@ package struct SyncModel: Hashable, Sendable {
     package var unique: [UniqueConstraint]
 
     package init(
-      references: [PropertyID: Bool], exclusive: Set<PropertyID> = [], denying: Set<PropertyID> = [], updateWins: Bool = false,
+      references: [PropertyID: Bool], exclusive: Set<PropertyID> = [], mutual: Set<PropertyID> = [], denying: Set<PropertyID> = [],
+      updateWins: Bool = false,
       merging: [PropertyID: MergeRule] = [:], functions: [PropertyID: MergeFunction] = [:], unique: [UniqueConstraint] = [],
       isLink: Bool = false, isSymmetric: Bool = false
     ) {
-      (self.unique, self.functions) = (unique, functions)
+      (self.unique, self.functions, self.mutual) = (unique, functions, mutual)
       (self.denying, self.updateWins) = (denying, updateWins)
       (self.references, self.exclusive, self.merging) = (references, exclusive, merging)
       (self.isLink, self.isSymmetric) = (isLink, isSymmetric)
@@ -55,6 +58,9 @@ package struct SyncModel: Hashable, Sendable {
 
   /// Returns whether the destination of a relationship admits one referrer only.
   package func isExclusive(_ property: PropertyID, of entity: EntityID) -> Bool { entities[entity]?.exclusive.contains(property) ?? false }
+
+  /// Returns whether a one-to-one relationship is its own inverse.
+  package func isMutual(_ property: PropertyID, of entity: EntityID) -> Bool { entities[entity]?.mutual.contains(property) ?? false }
 
   /// Returns whether an edit wins over a deletion that did not know it.
   package func updateWins(_ entity: EntityID) -> Bool { entities[entity]?.updateWins ?? false }

@@ -5,6 +5,9 @@
 /// referrers is nil. As soon as both references are on the hub, that is sent too, as ``FieldValue/superseded``: the destination does not
 /// become theirs again when it is free.
 ///
+/// A relationship that is its own inverse has a reference at both ends, which a save writes together. Each object then has one destination, so
+/// nothing needs to be compared: the relationship is nil unless the destination refers back.
+///
 /// A referrer that requires the relationship has no object meanwhile. Deleting its record would lose what was saved, so that stays in the
 /// zone: the object appears again when the destination is free, or the record is deleted together with the destination.
 struct Claim: Hashable {
@@ -26,6 +29,9 @@ extension VisibleState {
   /// Returns whether no other record has replaced a reference.
   func holdsReference(_ field: Field, _ id: RecordID, _ state: Record) throws -> Bool {
     guard let destination = field.value.reference, model.isExclusive(field.property, of: state.entity) else { return true }
+    if model.isMutual(field.property, of: state.entity) {
+      return try self.state(of: destination)?[field.property]?.value.reference == id
+    }
     return try holder(of: Claim(property: field.property, destination: destination)) == id
   }
 
@@ -57,7 +63,8 @@ extension VisibleState {
   func updateClaims(of id: RecordID) throws -> [RecordID] {
     guard let state = try state(of: id) else { return [] }
     var affected: [RecordID] = []
-    for (claim, stamp) in state.claims(model) {
+    for property in model.entities[state.entity]?.mutual ?? [] { affected += try updateMutualReference(property, of: id, state) }
+    for (claim, stamp) in state.claims(model) where !model.isMutual(claim.property, of: state.entity) {
       affected += try store.referrers(of: claim.destination, through: claim.property)
       // A pending save can have made the destination free.
       guard !model.isRequired(claim.property, of: state.entity), try holder(of: claim) != id, try isLive(id),
@@ -69,6 +76,21 @@ extension VisibleState {
       try store.setEntry(entry, of: id)
       if model.isDenying(claim.property, of: state.entity) { freed.append(claim.destination) }
     }
+    return affected
+  }
+
+  /// Does the same for a relationship that is its own inverse. It is replaced if the destination has another one since.
+  private func updateMutualReference(_ property: PropertyID, of id: RecordID, _ state: Record) throws -> [RecordID] {
+    var affected = try store.referrers(of: id, through: property)
+    guard let field = state[property], let destination = field.value.reference else { return affected }
+    affected.append(destination)
+    guard !model.isRequired(property, of: state.entity), try !holdsReference(field, id, state), try isLive(id),
+      var entry = try store.entry(of: id), entry.base?.record[property] == field,
+      let other = try store.entry(of: destination)?.base?.record[property], other.value.reference != id, other.stamp >= field.stamp
+    else { return affected }
+    entry.held = entry.held.joined(with: Record(entity: state.entity, [property: .superseded], field.stamp))
+    try store.setEntry(entry, of: id)
+    if model.isDenying(property, of: state.entity) { freed.append(destination) }
     return affected
   }
 }

@@ -4,13 +4,12 @@ import ObjectStore
 /// A part of a model that is not synchronized yet, so that a store with it is refused.
 package struct SyncObstacle: Sendable, Hashable, CustomStringConvertible {
   package enum Reason: String, Sendable, Hashable, CaseIterable {
-    case unique, symmetric, colliding
+    case unique, colliding
 
     /// What the part of the model is.
     package var explanation: String {
       switch self {
       case .unique: "a uniqueness constraint over a computed value or an attribute with a merge rule"
-      case .symmetric: "a one-to-one relationship that is its own inverse"
       case .colliding: "a name whose digest equals that of another property"
       }
     }
@@ -39,9 +38,6 @@ extension SyncSchema {
       SyncObstacle(entity: entity.name, property: property, reason: reason)
     }
     var found: [SyncObstacle] = []
-    for relationship in entity.relationships where relationship.sourceEntity == entity.number && !relationship.isTransient {
-      if !relationship.isToMany, relationship.inverseID == relationship.id { found.append(obstacle(relationship.name, .symmetric)) }
-    }
     let inherited = entity.parent.map { model.entities[$0].uniquenessConstraints } ?? []
     let synchronized = SyncSchema.uniqueConstraints(of: entity, in: model, entities).map(\.declared.names)
     for constraint in entity.uniquenessConstraints where !inherited.contains(constraint) {

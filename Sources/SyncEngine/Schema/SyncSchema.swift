@@ -5,7 +5,8 @@ package import SyncCore
 /// The synchronized part of a model: its attributes, to-one relationships and links, with the identities that they have on all devices.
 ///
 /// Identities are digests of the model's names, see ``StableIdentifier``. A one-to-one relationship is synchronized as the one of the two
-/// relationships that is required, or as the one that comes first in the model; the other one follows from it.
+/// relationships that is required, or as the one that comes first in the model; the other one follows from it. Of one that is its own inverse,
+/// both ends are synchronized.
 package struct SyncSchema: Sendable {
   /// A synchronized attribute or to-one relationship.
   package struct Property: Sendable {
@@ -37,6 +38,7 @@ package struct SyncSchema: Sendable {
       return SyncModel.Entity(
         references: Dictionary(references.map { ($0.id, !entity.slots[$0.slot].isOptional) }, uniquingKeysWith: { first, _ in first }),
         exclusive: Set(references.filter { $0.inverseSlot != nil }.map(\.id)),
+        mutual: Set(references.filter { entity.slots[$0.slot].relationship.map { $0.inverseID == $0.id } ?? false }.map(\.id)),
         denying: Set(references.filter { entity.slots[$0.slot].relationship.map(model.isDenying) ?? false }.map(\.id)),
         updateWins: model.updateWins(entity),
         merging: Dictionary(
