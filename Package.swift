@@ -88,7 +88,9 @@ let package = Package(
     .systemLibrary(name: "CLibedit", pkgConfig: "libedit", providers: [.apt(["libedit-dev"])]),
 
     // The library, from the bottom up.
-    module("StoreKeys", ["CLibcrypto"]),
+    // Runs before `main`, so it is C.
+    .target(name: "CLibcryptoAtExit", dependencies: ["CLibcrypto"], publicHeadersPath: "."),
+    module("StoreKeys", ["CLibcrypto", "CLibcryptoAtExit"]),
     tests("StoreKeysTests", ["StoreKeys"]),
     module("StoreFiles", ["CProcessor", "StoreKeys"]),
     tests("StoreFilesTests", ["StoreFiles", "StoreKeys", "_TestSupport"]),
@@ -240,6 +242,10 @@ let package = Package(
     .executableTarget(
       name: "_KeyHolder", dependencies: ["ObjectContext", "ObjectModel", "ObjectStore", "SQLCipherStore", "StoreKeys"],
       path: "Tests/_KeyHolder", swiftSettings: strict),
+    // The program that ends while its threads save.
+    .executableTarget(
+      name: "_ExitDuringWork", dependencies: ["ObjectContext", "ObjectModel", "ObjectStore", "SQLCipherStore", "StoreKeys"],
+      path: "Tests/_ExitDuringWork", swiftSettings: strict),
     // The program whose statements, allocations and instructions are pinned in Costs.txt.
     .executableTarget(
       name: "_CountedWork",
@@ -254,8 +260,8 @@ let package = Package(
       [
         "CipherDataToolKit", "ModelCodeGeneration", "ObjectContext", "ObjectModel", "ObjectQuery", "ObjectStore", "SQLCipherStore",
         "SQLCipherConnection", "StoreFiles", "StoreKeys",
-        "_AllocationCounter", "_CountedWork", "_FaultInjection", "_FuzzTargets", "_KeyHolder", "_OperationWriter", "_ProofStore",
-        "_ProofWriter", "_StoreSpecification", "_SyncWriter", "_TestSupport",
+        "_AllocationCounter", "_CountedWork", "_ExitDuringWork", "_FaultInjection", "_FuzzTargets", "_KeyHolder",
+        "_OperationWriter", "_ProofStore", "_ProofWriter", "_StoreSpecification", "_SyncWriter", "_TestSupport",
       ]),
 
     // The parsers of untrusted bytes, each with its invariants, for the package Fuzzing and for ProofTests.

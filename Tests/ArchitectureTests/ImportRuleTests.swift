@@ -37,7 +37,7 @@ final class ImportRuleTests: XCTestCase {
     ],
     "CipherDataTool": ["CipherDataToolKit", "ArgumentParser"],
     "CipherDataMacros": ["SwiftCompilerPlugin", "SwiftDiagnostics", "SwiftSyntax", "SwiftSyntaxBuilder", "SwiftSyntaxMacros"],
-    "CSQLCipher": [], "CLibcrypto": [], "CLibedit": [], "CZlib": [], "CProcessor": [],
+    "CSQLCipher": [], "CLibcrypto": [], "CLibcryptoAtExit": [], "CLibedit": [], "CZlib": [], "CProcessor": [],
   ]
   private static let ofTheLanguage: Set<String> = [
     "Foundation", "Synchronization", "Observation", "Dispatch", "Glibc", "Darwin", "Musl", "Swift",
