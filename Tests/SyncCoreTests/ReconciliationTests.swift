@@ -312,6 +312,29 @@ final class ReconciliationTests: XCTestCase {
 
   // MARK: Sums
 
+  func testWhatWasDeletedAfterALostAnswerDoesNotComeBack() throws {
+    let (scenario, folder, _) = try scenario()
+    let (a, b) = (scenario.devices[0], scenario.devices[1])
+    let (deleted, edited, link) = (try b.insertNote("deleted", in: folder), try b.insertNote("edited", in: folder), Scenario.linkID)
+    try b.link(deleted, edited)
+    // The hub accepts the commit, and its answer is lost.
+    for action in try b.handle(.save) { if case .push = action { _ = try scenario.answer(action) } }
+    try a.synchronize()
+    XCTAssertNotNil(a.objects[deleted])
+    try a.delete(deleted)
+    try a.delete(edited)
+    try b.set(Scenario.text, .text("later"), of: edited)
+    try removeDeletions(scenario)
+    try assertEqual(scenario)
+    for device in scenario.devices {
+      XCTAssertNil(device.objects[deleted])
+      XCTAssertNil(device.objects[link(deleted, edited, Scenario.mentions)])
+      // The device has changed it without knowing the deletion.
+      XCTAssertEqual(device.objects[edited]?.values[Scenario.text], .text("later"))
+      XCTAssertEqual(device.objects[edited]?.values[Scenario.owner], .reference(folder))
+    }
+  }
+
   func testAWrongRecordOfTheHubIsNoticedAfterAnImport() throws {
     let (scenario, folder, notes) = try scenario()
     let (a, b) = (scenario.devices[0], scenario.devices[1])

@@ -20,6 +20,7 @@ final class UniqueMirrorTests: XCTestCase {
         Attribute("color", .string)
         Relationship("notes", toMany: "Note", inverse: "tags")
         Relationship("children", toMany: "Child", inverse: "tag").onDelete(.cascade)
+        Relationship("similar", toMany: "Tag", inverse: "similar")
         Unique("name")
       }
       Entity("Label", parent: "Tag") { Attribute("size", .integer64) }
@@ -102,6 +103,39 @@ final class UniqueMirrorTests: XCTestCase {
     try insertTag("red", color: "rose", in: stores[0])
     try synchronize(stores)
     for store in stores { XCTAssertEqual(try names(in: store), ["red", "ruby"]) }
+  }
+
+  func testALinkThatReplacesOneOfTheSurvivorInTheSameSaveRemains() throws {
+    // Which object survives depends on their IDs.
+    for round in 0..<6 {
+      let stores = try stores()
+      for name in round % 2 == 0 ? ["red", "other"] : ["other", "red"] {
+        let tag = try stores[0].context.insert("Tag", ["name": name])
+        if name == "red" { try tag.mutableSetValue(forKey: "similar").add(tag) }
+        try stores[0].context.save()
+      }
+      try synchronize(stores)
+      // One device gives the name to another tag, which is similar to itself instead of the former one.
+      let (former, new) = (try object("Tag", "name", "red", of: stores[1]), try object("Tag", "name", "other", of: stores[1]))
+      try former.setValue("former", forKey: "name")
+      try former.mutableSetValue(forKey: "similar").remove(former)
+      try new.setValue("red", forKey: "name")
+      try new.mutableSetValue(forKey: "similar").add(new)
+      try stores[1].context.save()
+      // Then the other one gives the name to the former tag again: both are one, and so are the links.
+      let tag = try object("Tag", "name", "red", of: stores[0])
+      for name in ["blue", "red"] {
+        try tag.setValue(name, forKey: "name")
+        try stores[0].context.save()
+      }
+      try synchronize(stores)
+      for store in stores {
+        XCTAssertEqual(try names(in: store), ["red"])
+        let context = ManagedObjectContext(coordinator: store.open.coordinator)
+        let tag = try XCTUnwrap(try context.all("Tag").first)
+        XCTAssertEqual((tag["similar"] as? Set<ManagedObject>)?.map(\.objectID), [tag.objectID])
+      }
+    }
   }
 
   func testWhatRefersToAMergedObjectLaterFollows() throws {

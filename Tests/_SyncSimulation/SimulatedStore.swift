@@ -130,7 +130,9 @@ final class SimulatedStore: SyncStore {
   }
   func setEntry(_ entry: RecordEntry, of id: RecordID) throws {
     try call()
-    if entry.base == nil, entry.held != nil, state.entries[id]?.base != nil { unbased.insert(id) }
+    // What was accepted and never pulled had no base. Objects from before synchronization are not sent again.
+    let isFromBefore = entry.held?.latestStamp.map { $0.time.value <= 1 } ?? false
+    if entry.base == nil, entry.held != nil, !isFromBefore || state.entries[id]?.base != nil { unbased.insert(id) }
     state.entries[id] = entry
     addReferrer(id, entry.base?.record)
     addReferrer(id, entry.held)
@@ -320,13 +322,22 @@ final class SimulatedStore: SyncStore {
     try call(successors.count)
     var changed: [RecordID] = []
     for index in state.saves.indices where state.saves[index].number > state.zone.settledThrough {
-      state.saves[index].changes = state.saves[index].changes.map { change in
+      var (changes, links): ([PendingChange], [RecordID: Int]) = ([], [:])
+      for change in state.saves[index].changes {
         let new = change.redirected(successors, newestModel, linkID: hashing.id)
-        if new == change { return change }
-        changed += [change.id, new.id]
-        addReferrer(new.id, new.record(state.saves[index].stamp))
-        return new
+        if new != change {
+          changed += [change.id, new.id]
+          addReferrer(new.id, new.record(state.saves[index].stamp))
+        }
+        // A save has one change of each link.
+        if new.isLink, let known = links[new.id] {
+          changes[known] = changes[known].joined(with: new)
+        } else {
+          if new.isLink { links[new.id] = changes.count }
+          changes.append(new)
+        }
       }
+      state.saves[index].changes = changes
     }
     return changed
   }

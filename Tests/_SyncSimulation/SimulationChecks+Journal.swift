@@ -53,16 +53,21 @@ extension SimulationChecks {
     }
     for (key, history) in histories {
       // A reference to a merged object follows its successor.
-      if view.hasSuccessor(key.id) || history.written.contains(where: { $0.value.reference.map(view.hasSuccessor) ?? false }) { continue }
+      if view.hasSuccessor(key.id) || history.written.contains(where: { $0.value.reference.map(view.mayHaveSuccessor) ?? false }) {
+        continue
+      }
       try checkReplacedReference(key, history, journaled[key] ?? [], view)
       let kept = (view.state(of: key.id)?[key.property].map { [$0] } ?? []) + (journaled[key] ?? [])
       var known: Set<Stamp> = []
-      // Several devices can have written the same value: it is the one that is kept.
-      let equal = history.written.filter { write in kept.contains { $0.value == write.value } }
-      var waiting = kept.map(\.stamp) + history.deleted + equal.flatMap(\.save.stamps)
+      // Several devices can have written the same value: each of them is the one that is kept, or that a later save has known.
+      func equal(to value: FieldValue) -> [Stamp] { history.written.filter { $0.value == value }.flatMap(\.save.stamps) }
+      var waiting = kept.flatMap { [$0.stamp] + equal(to: $0.value) } + history.deleted
       while let stamp = waiting.popLast() {
         if !known.insert(stamp).inserted { continue }
-        waiting += history.written.filter { $0.save.stamps.contains(stamp) }.compactMap { history.replaced[ObjectIdentifier($0.save)] }
+        for write in history.written where write.save.stamps.contains(stamp) {
+          waiting += equal(to: write.value)
+          if let replaced = history.replaced[ObjectIdentifier(write.save)] { waiting.append(replaced) }
+        }
       }
       for (save, value) in history.written where !save.isLost && known.isDisjoint(with: save.stamps) {
         if value == .null && kept.contains(where: { $0.value == .superseded }) { continue }

@@ -62,17 +62,18 @@ extension SimulationChecks {
 
     /// Replaces the records by those that a copy of the store has.
     ///
+    /// - Parameter isFormer: Whether the second record became the first one. Others differ because an object was merged into another one.
     /// - Returns: The save as it was, if the hub has it.
-    func restore(_ copied: [PendingChange]) -> Save? {
+    func restore(_ copied: [PendingChange], _ isFormer: (RecordID, RecordID) -> Bool) -> Save? {
       var (replaced, links): ([RecordID: RecordID], [RecordID: PendingChange]) = ([:], [:])
       for (mine, other) in zip(changes, copied) {
-        replaced[mine.id] = other.id
-        if mine.isLink {
-          links[other.id] = other
-          continue
+        if isFormer(mine.id, other.id) {
+          replaced[mine.id] = other.id
+          if mine.isLink { links[other.id] = other }
         }
+        if mine.isLink { continue }
         for (property, value) in mine.values ?? [:] {
-          if let former = value.reference, let new = other.values?[property]?.reference { replaced[former] = new }
+          if let new = value.reference, let former = other.values?[property]?.reference, isFormer(new, former) { replaced[new] = former }
         }
       }
       return replace(replaced, links)

@@ -85,6 +85,11 @@ struct StateView {
   /// Returns whether the record of an object says that it was merged into another one.
   func hasSuccessor(_ id: RecordID) -> Bool { states[id]?[.successor] != nil }
 
+  /// Returns whether a record was merged into another one, or may have been: a deleted record does not say it.
+  func mayHaveSuccessor(_ id: RecordID) -> Bool {
+    hasSuccessor(id) || model.hasUniqueConstraints && states[id]?.isTombstone ?? false
+  }
+
   /// Returns whether the device knows a state of a record on the hub.
   func hasBase(_ id: RecordID) -> Bool { entries[id]?.base != nil }
 

@@ -115,8 +115,10 @@ extension SyncClient {
     }
     try store.removeStagedRecords()
     let collisions = try collisions(among: unexpected, staging, in: store)
+    var removed = RecordSet()
     if let listed {
       try holdSettledChanges(through: listed.through, in: store)
+      if reconciliation != nil { removed = try holdRemovedRecords(through: listed.through, in: store) }
       changed.formUnion(try mergedRecords(settledThrough: listed.through, in: store))
       zone.settledThrough = listed.through
       try store.setOutbox(nil)
@@ -128,7 +130,7 @@ extension SyncClient {
     zone.isJoined = true
     try store.setZone(zone)
     if var running = reconciliation {
-      changed.formUnion(try removeMissingRecords(&running, in: store))
+      changed.formUnion(try removeMissingRecords(&running, accepted: removed, in: store))
       reconciliation = running
     }
     changed.formUnion(try renewRecords(collisions, in: store))

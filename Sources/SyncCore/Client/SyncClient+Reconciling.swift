@@ -60,11 +60,17 @@ extension SyncClient {
     try store.setZone(zone)
   }
 
-  /// Returns the names of links that were added and not sent. They can be deleted on the hub, since their IDs follow from their ends.
-  func unsentLinks(in store: some SyncStore) throws -> [RecordName] {
+  /// Returns the names of records that the device has not pulled, and that can be deleted on the hub: those of the commit in the outbox if the
+  /// hub has accepted it, and links that were added and not sent, since their IDs follow from their ends.
+  ///
+  /// - Parameter listed: ``Reconciliation/listedOutbox``.
+  func unknownRecords(listed: Digest?, in store: some SyncStore) throws -> [RecordName] {
     var names: Set<RecordName> = []
-    try forEachChange(after: try store.zone().settledThrough, in: store) { _, change in
-      guard change.isLink, change.isAddition, try store.entry(of: change.id)?.base == nil else { return }
+    let outbox = try store.outbox()
+    let accepted = outbox?.commit.digest == listed ? outbox?.through : nil
+    try forEachChange(after: try store.zone().settledThrough, in: store) { save, change in
+      let isAccepted = accepted.map { save.number <= $0 } ?? false
+      guard isAccepted || change.isLink && change.isAddition, try store.entry(of: change.id)?.base == nil else { return }
       names.insert(try sealing.name(of: change.id))
     }
     return names.sorted()
@@ -82,13 +88,31 @@ extension SyncClient {
     try store.setEntry(entry, of: id)
   }
 
+  /// Holds the records that only saves know which the hub has accepted, after the pull that shows it: the hub does not have them anymore.
+  ///
+  /// - Returns: These records.
+  func holdRemovedRecords(through last: Int64, in store: some SyncStore) throws -> RecordSet {
+    var removed = RecordSet()
+    try forEachChange(after: try store.zone().settledThrough, through: last, in: store) { save, change in
+      var entry = try store.entry(of: change.id) ?? RecordEntry()
+      guard entry.base == nil, !change.isEmpty, try store.quarantined(sealing.name(of: change.id)) == nil else { return }
+      entry.held = entry.held.applying(change.record(save.stamp))
+      try store.setEntry(entry, of: change.id)
+      removed.insert(change.id)
+    }
+    return removed
+  }
+
   /// Removes the records that the hub does not have anymore, except those with unsent changes and those that such ones require: they are sent
   /// again, whole.
   ///
+  /// - Parameter accepted: Such records that have no base (``holdRemovedRecords(through:in:)``).
   /// - Returns: The records whose objects may change.
-  func removeMissingRecords(_ reconciliation: inout Reconciliation, in store: some SyncStore) throws -> RecordSet {
+  func removeMissingRecords(
+    _ reconciliation: inout Reconciliation, accepted: RecordSet, in store: some SyncStore
+  ) throws -> RecordSet {
     for name in reconciliation.missing { try store.setQuarantined(nil, name) }
-    var missing = RecordSet()
+    var missing = accepted
     for name in reconciliation.missing {
       guard let id = reconciliation.ids[name], let base = try store.entry(of: id)?.base,
         base.sequence <= reconciliation.point.sequence
@@ -96,7 +120,7 @@ extension SyncClient {
       missing.insert(id)
     }
     if missing.isEmpty { return missing }
-    let needed = try unsentRecords(among: missing, in: store)
+    let needed = try unsentRecords(among: missing, accepted: accepted, in: store)
     var changed = RecordSet()
     for id in missing {
       guard var entry = try store.entry(of: id) else { continue }
@@ -116,7 +140,7 @@ extension SyncClient {
   }
 
   /// Returns those of some records that unsent changes concern or require.
-  private func unsentRecords(among missing: RecordSet, in store: some SyncStore) throws -> RecordSet {
+  private func unsentRecords(among missing: RecordSet, accepted: RecordSet, in store: some SyncStore) throws -> RecordSet {
     var (needed, visited) = (RecordSet(), RecordSet())
     let settled = try store.zone().settledThrough
     func visit(_ id: RecordID) throws {
@@ -140,7 +164,8 @@ extension SyncClient {
       guard let final = records.last else { return needed }
       for id in records {
         // A replaced reference is no change of the application.
-        guard let held = try store.entry(of: id)?.held, held.fields.contains(where: { $0.value != .superseded }) else { continue }
+        guard !accepted.contains(id), let held = try store.entry(of: id)?.held, held.fields.contains(where: { $0.value != .superseded })
+        else { continue }
         try visit(id)
       }
       last = final

@@ -177,7 +177,8 @@ package struct SyncClient {
     guard var running = reconciliation, running.request == nil else { return nil }
     reconciliation = nil  // So that it is not copied.
     let request = try store.transaction {
-      let request = try running.nextRequest(in: store) { try unsentLinks(in: store) }
+      let listed = running.listedOutbox
+      let request = try running.nextRequest(in: store) { try unknownRecords(listed: listed, in: store) }
       if request == nil {
         try finishFetching(running, in: store)
         running.step = .staged

@@ -18,7 +18,7 @@ struct DuplicateMerge {
   private var queue: [RecordID] = []
   private var holders: [UniqueKey: RecordID] = [:]
   private var redirected: [RecordID: RecordID] = [:]
-  /// The relationships that objects with unique values require.
+  /// The relationships by which objects with unique values can require others, directly or indirectly.
   private let requirements: [PropertyID]
   /// Records that may appear, and that were queued for that.
   private var appearing = RecordSet()
@@ -27,9 +27,10 @@ struct DuplicateMerge {
 
   init(_ model: SyncModel, in store: any SyncStore) throws {
     (self.model, self.store, zone) = (model, store, try store.zone())
-    requirements = Set(
-      model.entities.values.filter { !$0.unique.isEmpty }.flatMap { $0.references.filter(\.value).map(\.key) }
-    ).sorted()
+    func required(by entity: SyncModel.Entity) -> [PropertyID] { entity.isLink ? [] : entity.references.filter(\.value).map(\.key) }
+    let entities = model.entities.values
+    let isRequiring = entities.contains { !$0.unique.isEmpty && !required(by: $0).isEmpty }
+    requirements = isRequiring ? Set(entities.flatMap(required)).sorted() : []
   }
 
   /// Merges objects with the same unique values.
@@ -37,13 +38,23 @@ struct DuplicateMerge {
   /// - Parameter changed: Records whose states have changed.
   /// - Returns: These records, and others whose objects may change.
   mutating func merge(_ changed: some Sequence<RecordID>) throws -> RecordSet {
+    try process(changed)
+    while !redirected.isEmpty {
+      let successors = redirected
+      redirected = [:]
+      // What pending saves refer to now may appear.
+      appearing = RecordSet()
+      try process(store.redirect(successors))
+    }
+    return touched
+  }
+
+  private mutating func process(_ changed: some Sequence<RecordID>) throws {
     for id in changed {
       touched.insert(id)
       queue.append(id)
       while let next = queue.popLast() { try process(next) }
     }
-    if !redirected.isEmpty { for id in try store.redirect(redirected) { touched.insert(id) } }
-    return touched
   }
 
   private mutating func process(_ id: RecordID) throws {
@@ -184,12 +195,14 @@ struct DuplicateMerge {
 
 extension SyncStore {
   /// Returns the record that has the object of a record: the last of its successors, or of a cycle of these, the one with the smallest ID.
+  /// A deleted record has no successor, also if that was not sent yet.
   package func successor(of id: RecordID) throws -> RecordID {
     var path = [id]
-    while let next = try entry(of: path[path.count - 1])?.state?.successor {
+    while let last = path.last, let next = try entry(of: last)?.state?.successor {
+      if try pendingChanges(of: last, after: zone().settledThrough)?.isTombstone ?? false { break }
       if let start = path.firstIndex(of: next) { return path[start...].min() ?? id }
       path.append(next)
     }
-    return path[path.count - 1]
+    return path.last ?? id
   }
 }

@@ -125,6 +125,14 @@ extension PendingChange {
     try redirected(renewed, id: id, model, linkID: linkID)
   }
 
+  /// Returns both of two changes of a link by one save. They concern one link since objects at its ends were merged.
+  package func joined(with other: PendingChange) -> PendingChange {
+    let own = Record(entity: entity, .live(ownFields)).joined(with: Record(entity: entity, .live(other.ownFields)))
+    return PendingChange(
+      id, entity: entity, (values ?? [:]).merging(other.values ?? [:]) { $1 }, rules: rules.merging(other.rules) { $1 },
+      ownFields: own.fields)
+  }
+
   private func redirected(
     _ renewed: [RecordID: RecordID], id: RecordID, _ model: SyncModel, linkID: (Link) throws -> RecordID
   ) rethrows -> PendingChange {
