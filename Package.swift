@@ -96,7 +96,10 @@ let package = Package(
     tests("StoreFilesTests", ["StoreFiles", "StoreKeys", "_TestSupport"]),
     module("SQLCipherConnection", ["CSQLCipher", "StoreKeys", "StoreFiles"]),
     tests(
-      "SQLCipherConnectionTests", ["SQLCipherConnection", "StoreFiles", "StoreKeys", "_TestSupport"], resources: [.copy("Fixtures")]),
+      "SQLCipherConnectionTests", ["SQLCipherConnection", "StoreFiles", "StoreKeys", "_FailingLibcrypto", "_TestSupport"],
+      resources: [.copy("Fixtures")]),
+    // Allocations of libcrypto that fail.
+    .target(name: "_FailingLibcrypto", dependencies: ["CLibcrypto"], path: "Tests/_FailingLibcrypto"),
     module("ObjectModel", ["CLibcrypto"]),
     .testTarget(
       name: "ObjectModelTests", dependencies: ["ObjectModel", "_TestSupport"], exclude: ["Documents"], swiftSettings: strict),

@@ -75,6 +75,26 @@ final class ReconciliationTests: XCTestCase {
     }
   }
 
+  func testAnObjectThatIsEditedAndThenDeletedIsSentWhole() throws {
+    let (scenario, folder, notes) = try scenario()
+    let (a, b) = (scenario.devices[0], scenario.devices[1])
+    try a.delete(notes[0])
+    try b.set(Scenario.text, .text("unsent"), of: notes[0])
+    // A commit does not have room for all saves.
+    try b.insertNotes(500, in: folder)
+    try b.delete(notes[0])
+    try removeDeletions(scenario)
+    var isThere = false
+    try b.synchronize { _ in
+      guard let record = scenario.record(notes[0]), !record.isDeleted else { return }
+      XCTAssertEqual(record[Scenario.owner]?.value, .reference(folder))
+      isThere = true
+    }
+    XCTAssertTrue(isThere)
+    try assertEqual(scenario)
+    XCTAssertNil(a.objects[notes[0]])
+  }
+
   func testWhatUnsentObjectsRequireIsKept() throws {
     let (scenario, folder, notes) = try scenario()
     let (a, b) = (scenario.devices[0], scenario.devices[1])

@@ -139,7 +139,8 @@ extension SyncClient {
     return changed
   }
 
-  /// Returns those of some records that unsent changes concern or require.
+  /// Returns those of some records that unsent changes concern or require, also if later ones delete them: commits of the former can be sent
+  /// before.
   private func unsentRecords(among missing: RecordSet, accepted: RecordSet, in store: some SyncStore) throws -> RecordSet {
     var (needed, visited) = (RecordSet(), RecordSet())
     let settled = try store.zone().settledThrough
@@ -147,24 +148,29 @@ extension SyncClient {
       var waiting = [id]
       while let next = waiting.popLast() {
         guard visited.insert(next) else { continue }
-        let state = (try store.entry(of: next)?.state).applying(try store.pendingChanges(of: next, after: settled))
-        guard let state, !state.isDeleted else { continue }
+        guard let entry = try store.entry(of: next), let known = entry.state else { continue }
+        if known.isDeleted, entry.state.applying(try store.pendingChanges(of: next, after: settled))?.isDeleted ?? true { continue }
         if missing.contains(next) { needed.insert(next) }
-        for field in state.fields where model.isRequired(field.property, of: state.entity) {
+        for field in known.fields where model.isRequired(field.property, of: known.entity) {
           if let destination = field.value.reference { waiting.append(destination) }
         }
       }
     }
     try forEachChange(after: settled, in: store) { _, change in
-      if change.values != nil, !change.isLink || change.isAddition { try visit(change.id) }
+      guard let values = change.values, !change.isLink || change.isAddition else { return }
+      try visit(change.id)
+      for (property, value) in values where model.isRequired(property, of: change.entity) {
+        if let destination = value.reference { try visit(destination) }
+      }
     }
     var last: RecordID?
     while true {
       let records = try store.unsentRecords(after: last, maximumCount: limits.recordsInBatch)
       guard let final = records.last else { return needed }
       for id in records {
-        // A replaced reference is no change of the application.
-        guard !accepted.contains(id), let held = try store.entry(of: id)?.held, held.fields.contains(where: { $0.value != .superseded })
+        // A replaced reference is no change of the application, nor is one that follows a merged object.
+        guard !accepted.contains(id), let held = try store.entry(of: id)?.held,
+          held.fields.contains(where: { $0.value != .superseded && !$0.stamp.isDerived })
         else { continue }
         try visit(id)
       }
