@@ -63,6 +63,28 @@ final class DuplicateTests: XCTestCase {
     for note in notes { XCTAssertEqual(devices[0].objects[note]?.values[Scenario.owner], .reference(remaining[0])) }
   }
 
+  func testADeviceWithoutARelationshipLeavesItsLinksAlone() throws {
+    let devices = try devices(3)
+    var earlier = Self.model
+    earlier.entities[Scenario.mentions] = nil
+    let folders = [try devices[0].insertFolder("Home"), try devices[0].insertFolder("Work")]
+    for folder in folders { try devices[0].link(folder, folder) }
+    for device in devices { try device.synchronize() }
+    try devices[2].adoptModel(earlier)
+    // The device without the relationship is the first one to merge them.
+    try devices[0].set(Scenario.title, .text("Base"), of: folders[0], Scenario.folder)
+    try devices[0].synchronize()
+    try devices[2].set(Scenario.title, .text("Base"), of: folders[1], Scenario.folder)
+    for _ in 0..<3 { for device in devices.reversed() { try device.synchronize() } }
+    let remaining = self.folders(of: devices[0])
+    XCTAssertEqual(remaining.count, 1)
+    for device in devices.prefix(2) {
+      XCTAssertEqual(device.objects.filter { $0.value.isLink }.map(\.key), [Scenario.linkID(remaining[0], remaining[0])])
+    }
+    try devices[2].adoptModel(Self.model)
+    try synchronize(devices)
+  }
+
   func testValuesThatAreNilAreNotCompared() throws {
     let devices = try devices()
     for device in devices { try device.set(Scenario.title, .null, of: device.insertFolder("Home"), Scenario.folder) }

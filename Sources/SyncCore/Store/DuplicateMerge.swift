@@ -136,7 +136,11 @@ struct DuplicateMerge {
     redirected[destination] = successor
     touched.insert(id)
     guard var entry = try store.entry(of: id), let state = entry.state, !state.isTombstone else { return }
-    if model.isLink(state.entity) { return try joinLink(state, from: destination, to: successor) }
+    if state.isLink {
+      // Devices whose models have the relationship join it.
+      if model.isLink(state.entity) { try joinLink(state, from: destination, to: successor) }
+      return
+    }
     var values: [Field] = []
     for field in state.fields where field.value == .reference(destination) && field.property != .successor {
       values.append(Field(field.property, .reference(successor), field.stamp.ofReplacement))
