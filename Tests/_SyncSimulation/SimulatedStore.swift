@@ -32,6 +32,8 @@ final class SimulatedStore: SyncStore {
   private(set) var contentRevision = 0
   /// The number of calls until the process is killed.
   var callsUntilKill: Int?
+  /// The number of calls in the transaction. One with very many is endless.
+  private var callsInTransaction = 0
   /// The number of transactions that were committed.
   private(set) var commitCount = 0
   private var isInTransaction = false
@@ -82,6 +84,8 @@ final class SimulatedStore: SyncStore {
 
   private func call(_ count: Int = 0) throws {
     largestPortion = max(largestPortion, count)
+    callsInTransaction += 1
+    if callsInTransaction > 1_000_000 { throw SimulationFailure(invariant: "transactions end", detail: "\(state.zone)") }
     guard let calls = callsUntilKill else { return }
     if calls == 0 { throw Kill() }
     callsUntilKill = calls - 1
@@ -90,7 +94,7 @@ final class SimulatedStore: SyncStore {
   func transaction<Result>(_ body: () throws -> Result) throws -> Result {
     try call()
     precondition(!isInTransaction)
-    isInTransaction = true
+    (isInTransaction, callsInTransaction) = (true, 0)
     defer { isInTransaction = false }
     let former = state
     (writtenObjects, remainingReferrers, unbased) = ([], [], [])
