@@ -32,18 +32,17 @@ final class SimulatedStore: SyncStore {
   private(set) var contentRevision = 0
   /// The number of calls until the process is killed.
   var callsUntilKill: Int?
-  /// The number of calls in the transaction. One with very many is endless.
-  private var callsInTransaction = 0
+  private var callsInTransaction = 0  // An endless transaction has very many.
   /// The number of transactions that were committed.
   private(set) var commitCount = 0
   private var isInTransaction = false
   private let hashing = SimulatedHashing()
   private var lastSaveIdentity: UInt64 = 0
   private let firstRange: UInt64
-  /// The largest number of records, changes or objects that a call has read or written.
-  private(set) var largestPortion = 0
-  /// The number of objects that were read.
-  private(set) var objectReadCount = 0
+  /// The largest number of records, changes or objects that a call has read or written, and the number of objects that were read.
+  private(set) var (largestPortion, objectReadCount) = (0, 0)
+  /// The records into which others were ever merged.
+  private(set) var successors: [RecordID: Set<RecordID>] = [:]
   /// The records that were sent again after the hub had removed their deletions.
   private(set) var resent: Set<RecordID> = []
   /// The records that have lost their bases in the transaction, and must be sent.
@@ -138,6 +137,7 @@ final class SimulatedStore: SyncStore {
     let isFromBefore = entry.held?.latestStamp.map { $0.time.value <= 1 } ?? false
     if entry.base == nil, entry.held != nil, !isFromBefore || state.entries[id]?.base != nil { unbased.insert(id) }
     state.entries[id] = entry
+    if let successor = entry.state?.successor { successors[id, default: []].insert(successor) }
     addReferrer(id, entry.base?.record)
     addReferrer(id, entry.held)
   }

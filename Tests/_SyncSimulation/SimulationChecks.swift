@@ -360,7 +360,9 @@ final class SimulationChecks {
     for save in saves { for change in save.changes { note(change.id, change.entity, change.values ?? [:], save.serials) } }
     // The deletion of an object is that of the objects that were merged into it.
     var merged: [Int64: Set<Int64>] = [:]
-    for (id, successor) in view.successors {
+    // Devices can choose different successors, and references can have followed each of them.
+    let successors = simulation.devices.flatMap { device in device.store.successors.flatMap { id, all in all.map { (id, $0) } } }
+    for (id, successor) in successors {
       if let serial = view.serial(of: id), let other = view.serial(of: successor) ?? serials[successor] {
         merged[serial, default: []].insert(other)
       }
