@@ -34,9 +34,7 @@ extension SyncClient {
       return false
     }
     guard let pending else { return true }
-    var entry = try store.entry(of: id) ?? RecordEntry()
-    entry.held = entry.held.applying(pending)
-    try store.setEntry(entry, of: id)
+    try store.hold(pending, of: id)
     return true
   }
 

@@ -94,10 +94,10 @@ extension SyncClient {
   func holdRemovedRecords(through last: Int64, in store: some SyncStore) throws -> RecordSet {
     var removed = RecordSet()
     try forEachChange(after: try store.zone().settledThrough, through: last, in: store) { save, change in
-      var entry = try store.entry(of: change.id) ?? RecordEntry()
-      guard entry.base == nil, !change.isEmpty, try store.quarantined(sealing.name(of: change.id)) == nil else { return }
-      entry.held = entry.held.applying(change.record(save.stamp))
-      try store.setEntry(entry, of: change.id)
+      guard !change.isEmpty, try store.entry(of: change.id)?.base == nil, try store.quarantined(sealing.name(of: change.id)) == nil else {
+        return
+      }
+      try store.hold(change.record(save.stamp), of: change.id)
       removed.insert(change.id)
     }
     return removed

@@ -21,7 +21,7 @@ package struct MergeFunction: Sendable {
     (self.name, self.body) = (name, body)
   }
 
-  /// Returns the merged value, or nil with an error if there is none.
+  /// Returns the merged value.
   ///
   /// The function is called with both orders of the values: a function that depends on the order, or on anything else than its arguments,
   /// would give different values to different devices.

@@ -122,6 +122,13 @@ package struct BaseVersion: Hashable, Sendable {
 }
 
 extension SyncStore {
+  /// Adds a change to the held state of a record.
+  package func hold(_ change: Record, of id: RecordID) throws {
+    var entry = try entry(of: id) ?? RecordEntry()
+    entry.held = entry.held.applying(change)
+    try setEntry(entry, of: id)
+  }
+
   package func baseVersions(after id: RecordID?, maximumCount: Int) throws -> [BaseVersion] {
     try records(after: id, maximumCount: maximumCount).map { id in
       let base = try entry(of: id)?.base

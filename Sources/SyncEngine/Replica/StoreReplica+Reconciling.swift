@@ -138,10 +138,4 @@ extension StoreReplica {
   func knownRecord(of id: RecordID) throws -> Record? {
     (try entry(of: id)?.state).applying(try pending().changes(of: id))
   }
-
-  private func hold(_ record: Record, of id: RecordID) throws {
-    var entry = try entry(of: id) ?? RecordEntry()
-    entry.held = entry.held.applying(record)
-    try setEntry(entry, of: id)
-  }
 }
