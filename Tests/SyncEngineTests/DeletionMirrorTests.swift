@@ -63,17 +63,6 @@ final class DeletionMirrorTests: XCTestCase {
     return try (1...count).map { try SyncedStore(scenario, UInt64($0), model: Self.model) }
   }
 
-  private func synchronize(_ stores: [SyncedStore], file: StaticString = #filePath, line: UInt = #line) throws {
-    for store in stores + stores + stores { try store.synchronize() }
-    for store in stores {
-      var verification = ObjectVerification()
-      while try !store.replica.verifyObjects(&verification, batch: 3) {}
-      XCTAssertEqual(verification.differences, [], file: file, line: line)
-      XCTAssertTrue(try store.isIdle, file: file, line: line)
-      try assertEqualContents(stores[0], store, file: file, line: line)
-    }
-  }
-
   private func edit(_ store: SyncedStore, _ body: (ManagedObjectContext) throws -> Void) throws {
     Thread.sleep(forTimeInterval: 0.003)
     let context = ManagedObjectContext(coordinator: store.open.coordinator)

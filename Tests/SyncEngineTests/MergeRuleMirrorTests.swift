@@ -35,17 +35,6 @@ final class MergeRuleMirrorTests: XCTestCase {
     return try (1...count).map { try SyncedStore(scenario, UInt64($0), model: Self.model) }
   }
 
-  private func synchronize(_ stores: [SyncedStore], file: StaticString = #filePath, line: UInt = #line) throws {
-    for store in stores + stores + stores { try store.synchronize() }
-    for store in stores {
-      var verification = ObjectVerification()
-      while try !store.replica.verifyObjects(&verification, batch: 3) {}
-      XCTAssertEqual(verification.differences, [], file: file, line: line)
-      XCTAssertTrue(try store.isIdle, file: file, line: line)
-      try assertEqualContents(stores[0], store, file: file, line: line)
-    }
-  }
-
   /// Sets values of the only post.
   private func set(_ values: [String: Any?], in store: SyncedStore) throws {
     let context = ManagedObjectContext(coordinator: store.open.coordinator)

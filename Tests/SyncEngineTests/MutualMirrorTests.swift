@@ -30,17 +30,6 @@ final class MutualMirrorTests: XCTestCase {
     return stores
   }
 
-  private func synchronize(_ stores: [SyncedStore], file: StaticString = #filePath, line: UInt = #line) throws {
-    for store in stores + stores + stores { try store.synchronize() }
-    for store in stores {
-      var verification = ObjectVerification()
-      while try !store.replica.verifyObjects(&verification, batch: 3) {}
-      XCTAssertEqual(verification.differences, [], file: file, line: line)
-      XCTAssertTrue(try store.isIdle, file: file, line: line)
-      try assertEqualContents(stores[0], store, file: file, line: line)
-    }
-  }
-
   private func marry(_ name: String, _ other: String?, in store: SyncedStore) throws {
     let context = ManagedObjectContext(coordinator: store.open.coordinator)
     let people = try context.all("Person")

@@ -213,6 +213,18 @@ final class SyncedStore {
   private func id(_ object: ManagedObject) throws -> String { try XCTUnwrap(object.stableID).uuidString }
 }
 
+/// Synchronizes stores until nothing is to be sent, and asserts that they have what their records say, and the same objects.
+func synchronize(_ stores: [SyncedStore], file: StaticString = #filePath, line: UInt = #line) throws {
+  for store in stores + stores + stores { try store.synchronize() }
+  for store in stores {
+    var verification = ObjectVerification()
+    while try !store.replica.verifyObjects(&verification, batch: 3) {}
+    XCTAssertEqual(verification.differences, [], file: file, line: line)
+    XCTAssertTrue(try store.isIdle, file: file, line: line)
+    try assertEqualContents(stores[0], store, file: file, line: line)
+  }
+}
+
 /// Asserts that stores contain the same objects with the same stable IDs.
 func assertEqualContents(_ stores: SyncedStore..., count: Int? = nil, file: StaticString = #filePath, line: UInt = #line) throws {
   let first = try stores[0].contents()

@@ -44,17 +44,6 @@ final class UniqueMirrorTests: XCTestCase {
     return try (1...count).map { try SyncedStore(scenario, $0, model: Self.model) }
   }
 
-  private func synchronize(_ stores: [SyncedStore], line: UInt = #line) throws {
-    for store in stores + stores + stores { try store.synchronize() }
-    for store in stores {
-      var verification = ObjectVerification()
-      while try !store.replica.verifyObjects(&verification, batch: 3) {}
-      XCTAssertEqual(verification.differences, [], line: line)
-      XCTAssertTrue(try store.isIdle, line: line)
-      XCTAssertEqual(try store.contents(), try stores[0].contents(), line: line)
-    }
-  }
-
   private func names(_ entity: String = "Tag", _ key: String = "name", in store: SyncedStore) throws -> [String] {
     try ManagedObjectContext(coordinator: store.open.coordinator).all(entity).map { $0[key] as? String ?? "nil" }.sorted()
   }
