@@ -136,6 +136,9 @@ let package = Package(
     module("SyncCrypto", ["SyncCore", "StoreKeys", "CLibcrypto"]),
     tests("SyncCryptoTests", ["SyncCrypto", "SyncCore", "StoreKeys"]),
     module("SyncHub", ["SyncCore", "SQLCipherConnection", "StoreFiles", "StoreKeys"]),
+    // Hubs of tests that pass requests on.
+    .target(
+      name: "_ForwardingHub", dependencies: ["SyncCore", "SyncHub"], path: "Tests/_ForwardingHub", swiftSettings: strict),
     tests(
       "SyncHubTests", ["SyncHub", "SyncCore", "SQLCipherConnection", "StoreFiles", "StoreKeys", "_FaultInjection", "_TestSupport"]),
     module(
@@ -148,7 +151,8 @@ let package = Package(
       "SyncEngineTests",
       [
         "SyncEngine", "SyncCore", "SyncCrypto", "SyncHub", "ObjectContext", "ObjectModel", "ObjectQuery", "ObjectStore",
-        "SQLCipherConnection", "SQLCipherStore", "StoreKeys", "_StoreSpecification", "_SyncSimulation", "_TestSupport",
+        "SQLCipherConnection", "SQLCipherStore", "StoreKeys", "_ForwardingHub", "_StoreSpecification", "_SyncSimulation",
+        "_TestSupport",
       ]),
     // What an application imports to synchronize its stores.
     module(
@@ -239,6 +243,7 @@ let package = Package(
       name: "_CountedSync",
       dependencies: [
         "ObjectContext", "ObjectModel", "ObjectStore", "SQLCipherStore", "StoreKeys", "SyncCore", "SyncCrypto", "SyncEngine", "SyncHub",
+        "_ForwardingHub",
       ],
       path: "Tests/_CountedSync", swiftSettings: strict),
     // The program whose memory KeyMemoryTests searches for keys.

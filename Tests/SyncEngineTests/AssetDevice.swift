@@ -12,6 +12,7 @@ import Synchronization
 import XCTest
 import _StoreSpecification
 import _TestSupport
+import _ForwardingHub
 
 @testable import SyncEngine
 
@@ -47,7 +48,7 @@ enum AssetModel {
 }
 
 /// A connection to a hub that counts the chunks of large values, checks that they are there before a commit names them, and can be interrupted.
-final class ChunkHub: HubConnection {
+final class ChunkHub: ForwardingHub {
   struct Counts: Hashable {
     /// How often each chunk was sent and received.
     var sent: [ChunkID: Int] = [:]
@@ -68,11 +69,12 @@ final class ChunkHub: HubConnection {
     var willSend: (@Sendable () async throws -> Void)?
     var isAway = false
   }
-  let hub: EmbeddedHub
+  let embedded: EmbeddedHub
+  var hub: any HubConnection { embedded }
   let state = Mutex(State())
 
   init(_ path: String, clock: (@Sendable () -> Int64)? = nil) {
-    hub =
+    embedded =
       clock.map { EmbeddedHub(path: path, hashing: ZoneHashing.shared, clock: $0) } ?? EmbeddedHub(path: path, hashing: ZoneHashing.shared)
   }
 
@@ -129,25 +131,6 @@ final class ChunkHub: HubConnection {
     if state.withLock({ $0.isAway }) { throw Self.failure }
     return try await hub.pull(request, zone: zone)
   }
-  func identity() async throws -> HubIdentity { try await hub.identity() }
-  func verify(_ request: VerificationRequest, zone: ZoneID) async throws -> VerificationAnswer { try await hub.verify(request, zone: zone) }
-  func watch(zone: ZoneID) async throws -> HubWatch { try await hub.watch(zone: zone) }
-  func createAccount(_ account: NewHubAccount) async throws { try await hub.createAccount(account) }
-  func accounts() async throws -> [AccountID] { try await hub.accounts() }
-  func account(_ id: AccountID) async throws -> HubAccount { try await hub.account(id) }
-  func replaceBundle(of account: AccountID, with bundle: HubBundle) async throws { try await hub.replaceBundle(of: account, with: bundle) }
-  func certificates(of account: AccountID) async throws -> [HubCertificate] { try await hub.certificates(of: account) }
-  func appendCertificate(_ certificate: HubCertificate, after previous: Digest, to account: AccountID) async throws {
-    try await hub.appendCertificate(certificate, after: previous, to: account)
-  }
-  func postJoinRequest(_ id: UUID, _ body: [UInt8], to account: AccountID) async throws -> Int64 {
-    try await hub.postJoinRequest(id, body, to: account)
-  }
-  func joinRequests(of account: AccountID) async throws -> [HubJoinRequest] { try await hub.joinRequests(of: account) }
-  func answerJoinRequest(_ id: UUID, with answer: [UInt8], of account: AccountID) async throws {
-    try await hub.answerJoinRequest(id, with: answer, of: account)
-  }
-  func removeJoinRequest(_ id: UUID, of account: AccountID) async throws { try await hub.removeJoinRequest(id, of: account) }
 }
 
 /// A device whose store is synchronized through a hub's file.
@@ -200,7 +183,7 @@ final class AssetDevice {
 
   func end() async {
     service.end()
-    await hub.hub.close()
+    await hub.embedded.close()
   }
 
   @discardableResult func synchronize() async throws -> SyncRunner.Round { try await service.synchronize() }
@@ -209,7 +192,7 @@ final class AssetDevice {
   func verify(file: StaticString = #filePath, line: UInt = #line) async throws {
     let result = try await service.verify()
     XCTAssertTrue(result.isEqual, "\(result)", file: file, line: line)
-    let findings = try await hub.hub.verify()
+    let findings = try await hub.embedded.verify()
     XCTAssertEqual(findings, [], file: file, line: line)
     XCTAssertEqual(hub.counts.refusedCommits, 0, file: file, line: line)
   }

@@ -273,7 +273,7 @@ final class AssetMirrorTests: AssetTestCase {
       let present = try await one.hub.missingChunks(Array(first), zone: zone)
       XCTAssertEqual(present, [])
       time.withLock { $0 += 7 * 24 * 3_600_000 + 1 }
-      let removed = try await one.hub.hub.removeUnusedChunks(zone: zone)
+      let removed = try await one.hub.embedded.removeUnusedChunks(zone: zone)
       XCTAssertEqual(removed, first.count)
       let other = try await self.device("other")
       try await other.synchronize()
@@ -285,8 +285,8 @@ final class AssetMirrorTests: AssetTestCase {
   func testAHubThatWasRestoredReceivesLargeValuesAgain() async throws {
     try await withSmallChunks {
       let (one, other) = try await self.pair()
-      await one.hub.hub.close()
-      await other.hub.hub.close()
+      await one.hub.embedded.close()
+      await other.hub.embedded.close()
       let hub = try self.file("hub.store")
       let backup = try self.file("backup")
       try FileManager.default.copyItem(at: hub, to: backup)
@@ -316,7 +316,7 @@ final class AssetMirrorTests: AssetTestCase {
         let result = try await device.service.verify()
         XCTAssertTrue(result.isEqual)
       }
-      let findings = try await last[0].hub.hub.verify()
+      let findings = try await last[0].hub.embedded.verify()
       XCTAssertEqual(findings, [])
     }
   }

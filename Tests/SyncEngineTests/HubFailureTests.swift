@@ -11,6 +11,7 @@ import Synchronization
 import XCTest
 import _StoreSpecification
 import _TestSupport
+import _ForwardingHub
 
 @testable import SyncEngine
 
@@ -184,7 +185,7 @@ final class HubFailureTests: XCTestCase {
 }
 
 /// A hub of which one kind of request fails because its disk is full. The other kind waits until that has happened.
-private final class FailingHub: HubConnection {
+private final class FailingHub: ForwardingHub {
   enum Request { case pull, push }
   let hub: any HubConnection
   private let request: Request
@@ -210,26 +211,4 @@ private final class FailingHub: HubConnection {
     try await call(.push)
     return try await hub.push(commit, zone: zone)
   }
-  func identity() async throws -> HubIdentity { try await hub.identity() }
-  func verify(_ request: VerificationRequest, zone: ZoneID) async throws -> VerificationAnswer { try await hub.verify(request, zone: zone) }
-  func missingChunks(_ ids: [ChunkID], zone: ZoneID) async throws -> [ChunkID] { try await hub.missingChunks(ids, zone: zone) }
-  func putChunk(_ id: ChunkID, _ bytes: [UInt8], zone: ZoneID) async throws { try await hub.putChunk(id, bytes, zone: zone) }
-  func chunk(_ id: ChunkID, zone: ZoneID) async throws -> [UInt8]? { try await hub.chunk(id, zone: zone) }
-  func watch(zone: ZoneID) async throws -> HubWatch { try await hub.watch(zone: zone) }
-  func createAccount(_ account: NewHubAccount) async throws { try await hub.createAccount(account) }
-  func accounts() async throws -> [AccountID] { try await hub.accounts() }
-  func account(_ id: AccountID) async throws -> HubAccount { try await hub.account(id) }
-  func replaceBundle(of account: AccountID, with bundle: HubBundle) async throws { try await hub.replaceBundle(of: account, with: bundle) }
-  func certificates(of account: AccountID) async throws -> [HubCertificate] { try await hub.certificates(of: account) }
-  func appendCertificate(_ certificate: HubCertificate, after previous: Digest, to account: AccountID) async throws {
-    try await hub.appendCertificate(certificate, after: previous, to: account)
-  }
-  func postJoinRequest(_ id: UUID, _ body: [UInt8], to account: AccountID) async throws -> Int64 {
-    try await hub.postJoinRequest(id, body, to: account)
-  }
-  func joinRequests(of account: AccountID) async throws -> [HubJoinRequest] { try await hub.joinRequests(of: account) }
-  func answerJoinRequest(_ id: UUID, with answer: [UInt8], of account: AccountID) async throws {
-    try await hub.answerJoinRequest(id, with: answer, of: account)
-  }
-  func removeJoinRequest(_ id: UUID, of account: AccountID) async throws { try await hub.removeJoinRequest(id, of: account) }
 }
