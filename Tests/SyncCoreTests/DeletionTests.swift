@@ -313,6 +313,42 @@ final class DeletionTests: XCTestCase {
     XCTAssertEqual(b.objects, [:])
   }
 
+  /// A reference denies a deletion, and is then replaced by one of the deleted object, which exists for that reason alone.
+  func testAReplacedReferenceDoesNotDenyADeletion() throws {
+    var model = Self.model()
+    model.entities[Scenario.folder]?.exclusive = [Scenario.parent]
+    model.entities[Scenario.folder]?.denying = [Scenario.parent]
+    model.entities[Scenario.note]?.references[Scenario.parent] = false
+    // The IDs determine the order in which records are pulled.
+    for skipped in 0..<8 {
+      let (scenario, folder) = try scenario(model)
+      let (a, b) = (scenario.devices[0], scenario.devices[1])
+      (a.wall, b.wall) = (10_000, 20_000)
+      try b.set(Scenario.parent, .reference(folder), of: folder, Scenario.folder)
+      try b.synchronize()
+      try b.delete(folder, Scenario.folder)
+      // The objects are written one by one: the child, the folder, the note.
+      b.limits.recordsInBatch = 1
+      b.restart()
+      for _ in 0..<skipped { _ = a.newID() }
+      let (note, child) = (a.newID(), a.newID())
+      try a.save(
+        PendingChange(note, entity: Scenario.note, [Scenario.owner: .reference(folder), Scenario.parent: .reference(child)]),
+        PendingChange(child, entity: Scenario.folder, [Scenario.title: .text("Child"), Scenario.parent: .reference(folder)]))
+      // The other device pulls before this one has superseded the reference on the hub.
+      var commitCount = 0
+      try a.synchronize { action in
+        guard case .push = action else { return }
+        commitCount += 1
+        if commitCount == 2 { try b.synchronize() }
+      }
+      try synchronize(scenario)
+      XCTAssertNil(a.objects[folder])
+      XCTAssertNil(a.objects[note])
+      XCTAssertEqual(a.objects[child]?.values[Scenario.parent], .null)
+    }
+  }
+
   // MARK: No Action
 
   func testAReferenceToADeletedObjectIsNil() throws {

@@ -212,7 +212,9 @@ package final class Scenario {
 
     package func handle(_ event: SyncClient.Event) throws -> [SyncClient.Action] {
       wall += 1
-      return try client.handle(event, in: store, SyncClient.Environment(wall: wall, newDevice: scenario.newDevice()))
+      let actions = try client.handle(event, in: store, SyncClient.Environment(wall: wall, newDevice: scenario.newDevice()))
+      if let violation = store.violation { throw SimulationFailure(invariant: "the store's contract", detail: violation) }
+      return actions
     }
 
     /// Compares the records with those of the hub.

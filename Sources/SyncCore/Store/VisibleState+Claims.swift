@@ -68,13 +68,10 @@ extension VisibleState {
       affected += try store.referrers(of: claim.destination, through: claim.property)
       // A pending save can have made the destination free.
       guard !model.isRequired(claim.property, of: state.entity), try holder(of: claim) != id, try isLive(id),
-        var entry = try store.entry(of: id),
-        entry.base?.record[claim.property]?.stamp == stamp,
+        let field = try store.entry(of: id)?.base?.record[claim.property], field.stamp == stamp,
         let latest = try latest(of: claim, { try liveBase(of: $0) }), latest != id
       else { continue }
-      entry.held = entry.held.joined(with: Record(entity: state.entity, [claim.property: .superseded], stamp))
-      try store.setEntry(entry, of: id)
-      if model.isDenying(claim.property, of: state.entity) { freed.append(claim.destination) }
+      replaced.append((id, field))
     }
     return affected
   }
@@ -85,12 +82,25 @@ extension VisibleState {
     guard let field = state[property], let destination = field.value.reference else { return affected }
     affected.append(destination)
     guard !model.isRequired(property, of: state.entity), try !holdsReference(field, id, state), try isLive(id),
-      var entry = try store.entry(of: id), entry.base?.record[property] == field,
+      try store.entry(of: id)?.base?.record[property] == field,
       let other = try store.entry(of: destination)?.base?.record[property], other.value.reference != id, other.stamp >= field.stamp
     else { return affected }
-    entry.held = entry.held.joined(with: Record(entity: state.entity, [property: .superseded], field.stamp))
-    try store.setEntry(entry, of: id)
-    if model.isDenying(property, of: state.entity) { freed.append(destination) }
+    replaced.append((id, field))
     return affected
+  }
+
+  /// Makes the replaced references nil on the hub too.
+  ///
+  /// - Returns: Their destinations whose deletions they do not deny any more.
+  func supersedeReplaced() throws -> [RecordID] {
+    var freed: [RecordID] = []
+    for (id, field) in replaced {
+      guard var entry = try store.entry(of: id), let base = entry.base?.record else { continue }
+      entry.held = entry.held.joined(with: Record(entity: base.entity, [field.property: .superseded], field.stamp))
+      try store.setEntry(entry, of: id)
+      if let destination = field.value.reference, model.isDenying(field.property, of: base.entity) { freed.append(destination) }
+    }
+    replaced = []
+    return freed
   }
 }

@@ -30,8 +30,8 @@ package final class VisibleState {
   private var waiting: [RecordID] = []
   private var written: [(id: RecordID, object: SyncedObject?)] = []
   private var removed: [RecordID] = []
-  /// Destinations of references that the update has superseded and that can deny a deletion.
-  var freed: [RecordID] = []
+  /// References that other records have replaced. They are superseded at the end, because the states must not change before.
+  var replaced: [(id: RecordID, field: Field)] = []
 
   /// - Parameter batch: The number of objects to write at once. Objects that refer to each other in a cycle are not separated.
   package init(_ model: SyncModel, in store: any SyncStore, batch: Int) throws {
@@ -67,10 +67,8 @@ package final class VisibleState {
     }
     try write()
     evaluated = RecordSet()
-    // What was superseded meanwhile does not deny the deletion of its destination anymore.
-    let next = freed
-    freed = []
-    if !next.isEmpty { try update(next) }
+    let freed = try supersedeReplaced()
+    if !freed.isEmpty { try update(freed) }
   }
 
   private func evaluate(_ ids: [RecordID]) throws {
