@@ -93,7 +93,7 @@ final class SimulationChecks {
 
   /// Records the stamps that saves have after a wall clock was corrected.
   func noteRestamps(of device: SimulatedDevice) throws {
-    for pending in device.store.state.saves.suffix(40) {
+    for pending in device.store.state.saves {
       guard let save = byDevice[device.number]?[pending.number], save.stamps.last != pending.stamp else { continue }
       // A restored store has earlier stamps again.
       if let latest = save.stamps.max(), pending.stamp.time > latest.time {
