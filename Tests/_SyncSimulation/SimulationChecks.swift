@@ -303,8 +303,7 @@ final class SimulationChecks {
     // it was deleted or removed before its first pull, has or has sent what else the save has changed.
     if device != nil, !isComparable, wasRemoved || omitted.values.contains(where: { $0.contains(change.id) }) { return true }
     if let device, omitted[device]?.contains(change.id) ?? false, view.state(of: change.id) == nil || change.values == nil { return true }
-    // The link was joined with that of the successor of an end.
-    if change.isLink, (change.values ?? [:]).values.contains(where: { $0.reference.map(view.mayHaveSuccessor) ?? false }) { return true }
+    if mayBeJoined(change, view) { return true }
     // An object that was deleted before its insertion was sent leaves no record. Another object can have that.
     guard let state = view.state(of: change.id), state.isTombstone || view.serial(of: change.id) == save.serials[change.id] else {
       return save.serials[change.id].map(deletions.contains) ?? false
@@ -326,6 +325,11 @@ final class SimulationChecks {
     // A corrected clock has lowered the stamp of a value that was held, because the device could not open its record.
     if field.value == value, save.stamps.contains(where: { $0.device == field.stamp.device }) { return true }
     return field.stamp >= save.lowestStamp || (byStamp[field.stamp] ?? []).contains { $0.stamps.contains { $0 >= save.lowestStamp } }
+  }
+
+  /// Whether a link may be joined with that of the successor of an end.
+  private func mayBeJoined(_ change: PendingChange, _ view: StateView) -> Bool {
+    change.isLink && (change.values ?? [:]).values.contains { $0.reference.map(view.mayHaveSuccessor) ?? false }
   }
 
   /// Checks that all devices have the same objects, and that nothing is lost.
@@ -434,7 +438,9 @@ extension SimulationChecks {
     for (device, saves) in byDevice {
       var last: [RecordID: [PropertyID: Save]] = [:]
       for save in saves.values.sorted(by: { $0.number < $1.number }) where !save.isLost {
-        for change in save.changes { for property in (change.values ?? [:]).keys { last[change.id, default: [:]][property] = save } }
+        for change in save.changes where !mayBeJoined(change, view) {
+          for property in (change.values ?? [:]).keys { last[change.id, default: [:]][property] = save }
+        }
       }
       // A returned object has the state of a device that was away.
       for (id, fields) in last where !hasReturned(id) {
