@@ -85,9 +85,9 @@ struct StateView {
   /// Returns whether the record of an object says that it was merged into another one.
   func hasSuccessor(_ id: RecordID) -> Bool { states[id]?[.successor] != nil }
 
-  /// Returns whether a record was merged into another one, or may have been: a deleted record does not say it.
+  /// Returns whether a record was merged into another one, or may have been: a deleted or removed record does not say it.
   func mayHaveSuccessor(_ id: RecordID) -> Bool {
-    hasSuccessor(id) || model.hasUniqueConstraints && states[id]?.isTombstone ?? false
+    hasSuccessor(id) || model.hasUniqueConstraints && states[id]?.isTombstone ?? true
   }
 
   /// Returns whether the device knows a state of a record on the hub.
