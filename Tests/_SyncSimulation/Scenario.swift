@@ -272,14 +272,7 @@ package final class Scenario {
     return device
   }
 
-  /// Limits by which deleted records are removed after 30 days.
-  package static var hubLimits: Hub.Limits {
-    var limits = Hub.Limits()
-    limits.tombstoneLifetime = 30 * 24 * 3_600_000
-    return limits
-  }
-
-  package init(deviceCount: Int = 2, hubLimits: Hub.Limits = Scenario.hubLimits) {
+  package init(deviceCount: Int = 2, hubLimits: Hub.Limits = Hub.Limits()) {
     hub = Hub(SimulatedHashing(), limits: hubLimits)
     for _ in 0..<deviceCount { devices.append(Device(self, newDevice().value)) }
   }

@@ -17,8 +17,8 @@ package struct Hub {
     package var partLifetime: Int64 = 7 * 24 * 3_600_000
     /// The number of commits after which the hub looks for such parts. It also does when it stages a first part.
     package var commitsUntilCleanup: Int64 = 100
-    /// How long the hub keeps deleted records, in milliseconds; for good by default.
-    package var tombstoneLifetime = Int64.max
+    /// How long the hub keeps deleted records at least, in milliseconds.
+    package var tombstoneLifetime: Int64 = 30 * 24 * 3_600_000
     /// How long it keeps them for a device that does not pull, in milliseconds.
     package var absenceLimit: Int64 = 90 * 24 * 3_600_000
     /// The time for which what a device has pulled need not be recorded again, in milliseconds.
