@@ -29,7 +29,11 @@ extension SimulationChecks {
     if state.isDeleted { return true }
     let ends = [PropertyID.linkSource, .linkDestination].compactMap { state[$0]?.value }
     guard let values = change.values, Set(values.filter(\.key.isLinkEnd).values) == Set(ends) else { return false }
-    for (property, value) in change.positions where !includes(value, of: property, save, state) { return false }
+    // The ends of a link without a direction can be the other way round, because they got other records.
+    let isSwapped = values[.linkSource] != ends.first
+    for (property, value) in change.positions {
+      if !includes(value, of: isSwapped ? property.oppositeLinkPosition : property, save, state) { return false }
+    }
     if change.isMove { return true }
     if change.isAddition {
       return save.tags.contains { tag in state[PropertyID(tag.device.value)].map { $0.stamp.time >= tag.time } ?? false }

@@ -154,7 +154,7 @@ extension PropertyID {
   }
 
   /// The position of a link in the list of the other end.
-  var oppositeLinkPosition: PropertyID {
+  package var oppositeLinkPosition: PropertyID {
     self == .position(through: .linkSource) ? .position(through: .linkDestination) : .position(through: .linkSource)
   }
 
