@@ -133,7 +133,7 @@ struct SyncVerification {
       return "diverged: \(key) is \(states[0]) on \(first.device) and \(states[1]) on \(replica.device)"
     }
     if replica.pendingCount != 0 { return "\(replica.device) has \(replica.pendingCount) pending saves" }
-    if !replica.isVerified { return "the records of \(replica.device) are not those of the hub" }
+    if let difference = replica.difference { return "\(replica.device) is not as on the hub: \(difference)" }
     return nil
   }
 

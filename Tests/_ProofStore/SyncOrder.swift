@@ -70,10 +70,11 @@ package struct SyncResult: Codable, Sendable {
     /// The objects by their keys.
     package var objects: [String: SyncedObjectState]
     package var pendingCount: Int
-    package var isVerified: Bool
+    /// How the objects differ from the records, or these from those of the hub; nil if they do not.
+    package var difference: String?
 
-    package init(device: SyncDevice, objects: [String: SyncedObjectState], pendingCount: Int, isVerified: Bool) {
-      (self.device, self.objects, self.pendingCount, self.isVerified) = (device, objects, pendingCount, isVerified)
+    package init(device: SyncDevice, objects: [String: SyncedObjectState], pendingCount: Int) {
+      (self.device, self.objects, self.pendingCount) = (device, objects, pendingCount)
     }
   }
 

@@ -28,11 +28,13 @@ struct SyncSettlement {
       for (device, container) in zip(devices, containers) {
         replicas.append(
           SyncResult.Replica(
-            device: device, objects: try await container.contents(), pendingCount: try await container.pendingCount, isVerified: false))
+            device: device, objects: try await container.contents(), pendingCount: try await container.pendingCount))
       }
       if replicas.allSatisfy({ $0.pendingCount == 0 && $0.objects == replicas[0].objects }) { break }
     }
-    for (index, container) in containers.enumerated() { replicas[index].isVerified = try await container.verifyState() }
+    for (index, container) in containers.enumerated() where try await !container.verifyState() {
+      replicas[index].difference = "\(try await container.reconcile())"
+    }
     for container in containers { try container.close() }
     return SyncResult(replicas: replicas)
   }
