@@ -134,6 +134,22 @@ extension HubStorageSpecification {
     XCTAssertEqual(try stored(in: zone), [1])
   }
 
+  func testChunksOfDeletedRecordsAreReleasedWhenTheseAreRemoved() throws {
+    let zone = try makeZone()
+    var device = TestDevice(1, incarnation: zone.incarnation)
+    try put([1, 2], in: zone)
+    try push([(1, [1, 2]), (2, [2])], from: &device, to: zone)
+    // Edits can win over this deletion, and the object has its large values again.
+    try push([(1, [1, 2])], deleting: [1], from: &device, to: zone)
+    XCTAssertEqual(try removeUnused(at: .max, in: zone), 0)
+    try zone.perform { _, storage in
+      XCTAssertEqual(try storage.removeDeletedRecords(through: 2, maximumCount: 10, at: TestZone.time), 1)
+    }
+    XCTAssertEqual(try removeUnused(at: TestZone.time + Self.week, in: zone), 0)
+    XCTAssertEqual(try removeUnused(at: TestZone.time + Self.week + 1, in: zone), 1)
+    XCTAssertEqual(try stored(in: zone), [2])
+  }
+
   func testPushesRemoveUnusedChunksAFewAtATime() throws {
     var limits = Hub.Limits()
     limits.removedChunksInCommit = 2

@@ -89,12 +89,13 @@ final class MemoryHubStorage: HubStorage {
   func commitTime(at sequence: Int64) -> Int64? { times.indices.contains(Int(sequence) - 1) ? times[Int(sequence) - 1] : nil }
   func floor() -> Int64 { truncatedThrough }
 
-  func removeDeletedRecords(through sequence: Int64, maximumCount: Int) -> Int {
+  func removeDeletedRecords(through sequence: Int64, maximumCount: Int, at time: Int64) -> Int {
     let deleted = records.values.filter { $0.isDeleted && $0.sequence <= sequence }.sorted {
       ($0.sequence, $0.name) < ($1.sequence, $1.name)
     }
     for record in deleted.prefix(maximumCount) {
       records[record.name] = nil
+      setChunks([], of: record.name, at: time)
       truncatedThrough = record.sequence
     }
     return min(deleted.count, maximumCount)

@@ -23,6 +23,8 @@ final class SimulatedHub: HubStorage {
     var chunks: [ChunkID: (bytes: [UInt8], unused: Int64?)] = [:]
     /// The chunks that records name.
     var chunkReferences: [RecordName: Set<ChunkID>] = [:]
+    /// Since when no record names a chunk, computed from the records.
+    var unusedSince: [ChunkID: Int64] = [:]
   }
   var state: State
   /// Whether deleted records may be removed. In reality, they are kept so long that devices notice a restoration before.
@@ -103,12 +105,13 @@ final class SimulatedHub: HubStorage {
   func commitTime(at sequence: Int64) -> Int64? { sequence < 1 ? nil : state.commitTimes[Int(sequence) - 1] }
   func floor() -> Int64 { state.floor }
 
-  func removeDeletedRecords(through sequence: Int64, maximumCount: Int) -> Int {
+  func removeDeletedRecords(through sequence: Int64, maximumCount: Int, at time: Int64) -> Int {
     guard canTruncate else { return 0 }
     let deleted = state.order.filter { $0.sequence <= sequence && state.records[$0.name]?.isDeleted ?? false }
     let positions = deleted.prefix(maximumCount)
     for position in positions {
       state.records[position.name] = nil
+      setChunks([], of: position.name, at: time)
       state.order.remove(at: index(of: position))
       state.floor = position.sequence
       removed[position.name] = Set(state.acknowledgments.filter { $0.value.sequence >= position.sequence }.keys)

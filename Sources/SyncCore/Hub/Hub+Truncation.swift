@@ -32,7 +32,7 @@ extension Hub {
   func truncate(_ storage: some HubStorage, at time: Int64) throws {
     guard let latest = try lastCommit(before: time - limits.tombstoneLifetime, in: storage) else { return }
     let acknowledged = try storage.leastAcknowledgment(since: time - limits.absenceLimit) ?? .max
-    _ = try storage.removeDeletedRecords(through: min(latest, acknowledged), maximumCount: limits.tombstonesInCleanup)
+    _ = try storage.removeDeletedRecords(through: min(latest, acknowledged), maximumCount: limits.tombstonesInCleanup, at: time)
   }
 
   /// Returns the number of the last commit that was added before a time; nil if all of them are up to the floor.

@@ -70,8 +70,10 @@ package protocol HubStorage: AnyObject {
   func floor() throws -> Int64
   /// Removes records that commits up to a number have deleted, those of the earliest first, and raises the floor to their last commit.
   ///
+  /// They can name chunks: edits can win over a deletion, and the object has its large values again.
+  /// - Parameter time: The hub's time, in milliseconds since 1970.
   /// - Returns: The number of removed records.
-  func removeDeletedRecords(through sequence: Int64, maximumCount: Int) throws -> Int
+  func removeDeletedRecords(through sequence: Int64, maximumCount: Int, at time: Int64) throws -> Int
   func acknowledgment(of device: DeviceID) throws -> Acknowledgment?
   func acknowledge(_ acknowledgment: Acknowledgment, of device: DeviceID) throws
   /// Returns the least point that devices have acknowledged since a time, in milliseconds since 1970.

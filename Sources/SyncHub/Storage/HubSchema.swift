@@ -153,7 +153,7 @@ enum HubStatement: Int, CaseIterable {
       "SELECT name, version FROM record WHERE zone = ? AND name BETWEEN ? AND ? AND NOT deleted ORDER BY name LIMIT ?"
     case .deletedRecords:
       """
-      SELECT id, sequence, length(body) FROM record INDEXED BY record_deleted
+      SELECT id, sequence, length(body), name FROM record INDEXED BY record_deleted
       WHERE zone = ? AND deleted AND sequence <= ? ORDER BY sequence, name LIMIT ?
       """
     case .removeRecord: "DELETE FROM record WHERE id = ?"

@@ -135,12 +135,15 @@ package final class SQLCipherHubStorage: HubStorage {
 
   package func floor() throws -> Int64 { try connection.first(.floor, zone) { $0.int64(0) } ?? 0 }
 
-  package func removeDeletedRecords(through sequence: Int64, maximumCount: Int) throws -> Int {
+  package func removeDeletedRecords(through sequence: Int64, maximumCount: Int, at time: Int64) throws -> Int {
     let found = try connection.all(.deletedRecords, zone, sequence, maximumCount) { row in
-      (id: row.int64(0), sequence: row.int64(1), size: row.int(2))
+      (id: row.int64(0), sequence: row.int64(1), size: row.int(2), name: RecordName(try row.digest(3)))
     }
     guard let last = found.last else { return 0 }
-    for record in found { try connection.run(.removeRecord, record.id) }
+    for record in found {
+      try connection.run(.removeRecord, record.id)
+      try setChunks([], of: record.name, at: time)
+    }
     try connection.run(.setFloor, last.sequence, found.count, found.reduce(0) { $0 + $1.size }, zone)
     replaced = [:]
     return found.count
