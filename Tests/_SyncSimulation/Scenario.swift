@@ -99,6 +99,12 @@ package final class Scenario {
       return sealed
     }
 
+    /// Notes that neither the device nor the hub has the bytes of a large value.
+    package func loseAsset(_ property: PropertyID, of id: RecordID) {
+      guard let asset = store.state.objects[id]?.values[property]?.asset else { return }
+      store.state.assets[SimulatedStore.AssetKey(id: id, property: property)] = .init(asset: asset, location: .lost)
+    }
+
     /// Kills the process at a call to its store.
     package func kill(afterCalls count: Int) { store.callsUntilKill = count }
 

@@ -28,6 +28,8 @@ struct SimulatedModel {
     var references: [Reference]
     /// Whether edits win over deletions.
     var updateWins = false
+    /// Attributes with large values.
+    var assets: Set<PropertyID> = []
     /// An attribute that no two objects may have in common.
     var unique: PropertyID?
   }
@@ -57,9 +59,10 @@ struct SimulatedModel {
   ///   - hasUniqueValues: Whether there are uniqueness constraints.
   ///   - hasFunctions: Whether functions of the application merge attributes.
   ///   - hasMutual: Whether one-to-one relationships are their own inverses.
+  ///   - hasAssets: Whether attributes have large values.
   init(
     _ random: inout SimulationRandom, hasManyClaims: Bool, hasLinks: Bool, hasRules: Bool, hasDeletionMarks: Bool, hasLists: Bool,
-    hasUniqueValues: Bool, hasFunctions: Bool, hasMutual: Bool
+    hasUniqueValues: Bool, hasFunctions: Bool, hasMutual: Bool, hasAssets: Bool
   ) {
     var entities: [Entity] = []
     for number in 0..<(2 + random.number(below: hasManyClaims ? 1 : 3)) {
@@ -115,6 +118,11 @@ struct SimulatedModel {
         entities[number].unique = PropertyID(UInt64(number * 100 + 48))
       }
     }
+    if hasAssets {
+      for number in entities.indices where number == 0 || random.chance(0.7) {
+        entities[number].assets = Set((0...random.number(below: 2)).map { PropertyID(UInt64(number * 100 + Self.firstAsset + $0)) })
+      }
+    }
     self.entities = entities
     self.linkRelationships = linkRelationships
     var all = Dictionary(
@@ -167,6 +175,7 @@ struct SimulatedModel {
   }
 
   private static let firstLinkEntity = 100
+  private static let firstAsset = 40
 
   /// Returns the function for an attribute with the rule `custom`: bits that one side has added or removed are added or removed. That for an
   /// odd attribute fails if the values differ in their lowest bits.
@@ -182,6 +191,8 @@ struct SimulatedModel {
   }
 
   static func bits(_ value: FieldValue?) -> Int64 { if case .integer(let bits)? = value { bits } else { 0 } }
+
+  var hasAssets: Bool { entities.contains { !$0.assets.isEmpty } }
 
   /// Whether attributes have rules.
   var hasRules: Bool { entities.contains { !$0.rules.isEmpty } }
@@ -217,6 +228,8 @@ struct SimulatedModel {
 
   /// Returns an entity that is not of links.
   func entity(_ id: EntityID) -> Entity { entities[Int(id.value)] }
+
+  func isAsset(_ property: PropertyID) -> Bool { entities.contains { $0.assets.contains(property) } }
 
   func isLink(_ entity: EntityID) -> Bool { entity.value >= Self.firstLinkEntity }
 

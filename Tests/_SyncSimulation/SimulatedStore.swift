@@ -22,6 +22,8 @@ final class SimulatedStore: SyncStore {
     var journal: [JournalEntry] = []
     /// A number of each save that no other save of the device has, also in other states of the store.
     var saveIdentities: [Int64: UInt64] = [:]
+    /// What is known of large values.
+    var assets: [AssetKey: AssetEntry] = [:]
   }
 
   /// The process was killed.
@@ -65,6 +67,8 @@ final class SimulatedStore: SyncStore {
   var hasAssets = false
   /// The large values that were uploaded, by their contents.
   var uploaded: [AssetReference: AssetReference] = [:]
+  /// The large values that were not sent, because the device did not have the bytes anymore.
+  var abandonedAssets: [AssetKey: Set<AssetReference>] = [:]
 
   /// Whether the IDs of new objects are in the order in which the objects were inserted.
   let hasOrderedIDs: Bool
@@ -81,7 +85,7 @@ final class SimulatedStore: SyncStore {
     contentRevision = revision
   }
 
-  private func call(_ count: Int = 0) throws {
+  func call(_ count: Int = 0) throws {
     largestPortion = max(largestPortion, count)
     callsInTransaction += 1
     if callsInTransaction > 1_000_000 { throw SimulationFailure(invariant: "transactions end", detail: "\(state.zone)") }
@@ -194,6 +198,7 @@ final class SimulatedStore: SyncStore {
       if isRepeated, model.map({ $0.denyingReferences.isEmpty && !$0.hasUniqueConstraints }) ?? true {
         violation = "object \(change.id.low) was written twice"
       }
+      if hasAssets { noteAssets(of: change.id, change.object) }
       state.objects[change.id] = change.object
       if let entity = change.object?.entity, let model, model.entities[entity] == nil {
         violation = "object \(change.id.low) has entity \(entity.value), which the model lacks"
@@ -228,22 +233,6 @@ final class SimulatedStore: SyncStore {
   func noteUnmerged(_ value: UnmergedValue) throws {
     try call()
     unmerged.insert(value)
-  }
-
-  func sendable(_ state: Record, of id: RecordID) throws -> Record? {
-    try call()
-    let present = (self.state.entries[id]?.state).applying(pending(of: id, after: self.state.zone.settledThrough))
-    var isReady = true
-    let sendable = state.mapValues { field in
-      guard let asset = field.value.asset, asset.sealed == nil else { return field.value }
-      if let sealed = uploaded[asset] { return .asset(sealed) }
-      guard let value = present?[field.property]?.value else { return .null }
-      guard let newer = value.asset, newer.sealed == nil else { return value }
-      if let sealed = uploaded[newer] { return .asset(sealed) }
-      isReady = false
-      return field.value
-    }
-    return isReady ? sendable : nil
   }
 
   func outbox() throws -> FrozenCommit? {
@@ -415,6 +404,7 @@ final class SimulatedStore: SyncStore {
         }
       }
       for change in saved where !change.isLink {
+        if hasAssets { forgetMissingAssets(replacedBy: change) }
         guard let values = change.values else { continue }
         state.objects[change.id, default: SyncedObject(entity: change.entity, [:])].values.merge(values) { $1 }
         addReferrer(change.id, change.record(stamp))
@@ -445,7 +435,7 @@ final class SimulatedStore: SyncStore {
     return .deletion(of: change.id, entity: change.entity, from: known(of: change.id), references: references)
   }
 
-  private func known(of id: RecordID) -> Record? {
+  func known(of id: RecordID) -> Record? {
     (state.entries[id]?.state).applying(pending(of: id, after: state.zone.settledThrough))
   }
 
@@ -457,7 +447,7 @@ final class SimulatedStore: SyncStore {
       guard let known = known(of: id), known.isDeleted, known.deletionMark != nil else { continue }
       var values: [PropertyID: FieldValue] = [:]
       for field in known.fields where !field.property.isOfRecordOnly {
-        values[field.property] = field.value.unmerged
+        values[field.property] = field.value.unmerged.content
       }
       result[id] = SyncedObject(entity: known.entity, values)
     }

@@ -143,6 +143,7 @@ struct ObjectEditor {
     guard let entity = random.element(of: model.entities), version.entities[entity.id] != nil else { return }
     var values: [PropertyID: FieldValue] = [entity.serial: .integer(serial)]
     for attribute in entity.attributes { values[attribute] = Self.value(of: attribute, entity.rules[attribute], .null, &random) }
+    for asset in entity.assets.sorted() { values[asset] = Self.asset(&random) }
     if let unique = entity.unique { values[unique] = freeValue(of: unique, &random) }
     for reference in entity.references {
       let destination = destination(reference, &random)
@@ -161,6 +162,10 @@ struct ObjectEditor {
     let candidates = hasManyMerges && random.chance(0.6) ? all.prefix(2) : all[...]
     guard let id = random.element(of: candidates), let object = objects[id] else { return }
     let entity = model.entity(object.entity)
+    if !entity.assets.isEmpty, random.chance(0.35), let asset = random.element(of: entity.assets.sorted()) {
+      objects[id]?.values[asset] = Self.asset(&random)
+      return
+    }
     if random.chance(hasManyMerges ? 0.1 : claiming.isEmpty ? 0.35 : 0.9), let reference = random.element(of: entity.references) {
       if let destination = destination(reference, &random), reference.isRequired || random.chance(0.8) {
         release(reference, .reference(destination))
@@ -309,6 +314,13 @@ struct ObjectEditor {
     case .real(let former): return .real((Double(bitPattern: former) + Double(amount) / 2).bitPattern)
     default: return isReal ? .real((Double(amount) / 2).bitPattern) : .integer(Int64(amount))
     }
+  }
+
+  /// Returns a large value, often one that other objects have too.
+  private static func asset(_ random: inout SimulationRandom) -> FieldValue {
+    if random.chance(0.15) { return .null }
+    let number = random.number(below: random.chance(0.3) ? 4 : 1_000_000)
+    return .asset(AssetReference(digest: Digest(UInt64(number), 0, 0, 0), size: 50 + Int64(number % 300)))
   }
 
   private static func value(_ random: inout SimulationRandom) -> FieldValue {

@@ -32,6 +32,8 @@ extension Simulation {
     var hasManyDeletions: Bool { (seed >> 12) % 6 == 0 && !hasManyClaims && !hasManyLinks && !hasManyMerges }
     /// Whether relationships are ordered.
     var hasLists: Bool { (seed >> 48) % 3 == 0 }
+    /// Whether attributes have large values.
+    var hasAssets: Bool { (seed >> 20) % 4 == 0 }
     /// Whether there are uniqueness constraints.
     var hasUniqueValues: Bool { (seed >> 36) % 3 == 0 }
     /// Whether objects are rarely inserted when there are some.

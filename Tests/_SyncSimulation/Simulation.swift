@@ -15,9 +15,13 @@ final class SimulatedDevice {
   var model: SyncModel
   /// Whether the device sends nothing.
   var isAway = false
+  var transfers = AssetTransfers()
+  /// Whether the device downloads all large values.
+  let loadsAssets: Bool
 
   init(_ number: Int, _ store: SimulatedStore, _ client: SyncClient, _ model: SyncModel, clockError: Int64) {
     (self.number, self.store, self.client, self.model, self.clockError) = (number, store, client, model, clockError)
+    loadsAssets = store.state.zone.device.value % 2 == 0
   }
 
   /// Whether the device has not noticed yet that its store was replaced.
@@ -45,6 +49,7 @@ package final class Simulation {
     case pullFailure(device: Int)
     case pushFailure(device: Int)
     case verificationFailure(device: Int)
+    case asset(device: Int, AssetMessage)
   }
 
   let setup: Setup
@@ -69,7 +74,11 @@ package final class Simulation {
   /// The probability of faults of the network: 0 in the final phase.
   private var loss: Double
   /// Whether the final phase has begun, without faults.
-  private var isQuiet = false
+  private(set) var isQuiet = false
+  /// Whether large values are not uploaded yet in the final phase.
+  var delaysUploads = false
+  /// The numbers of keys of large values, and of requests about chunks.
+  var (assetKeyCount, assetRequestCount) = (0, 0)
 
   package init(_ setup: Setup) {
     self.setup = setup
@@ -78,9 +87,10 @@ package final class Simulation {
     model = SimulatedModel(
       &random, hasManyClaims: setup.hasManyClaims, hasLinks: setup.hasLinks, hasRules: setup.hasRules,
       hasDeletionMarks: setup.hasDeletionMarks, hasLists: setup.hasLists, hasUniqueValues: setup.hasUniqueValues,
-      hasFunctions: setup.hasFunctions, hasMutual: setup.hasMutual)
+      hasFunctions: setup.hasFunctions, hasMutual: setup.hasMutual, hasAssets: setup.hasAssets)
     var hubLimits = Hub.Limits()
     (hubLimits.partLifetime, hubLimits.commitsUntilCleanup) = (20_000, 3)
+    (hubLimits.chunkLifetime, hubLimits.removedChunksInCommit) = (30_000, 4)
     if setup.truncates {
       (hubLimits.tombstoneLifetime, hubLimits.absenceLimit, hubLimits.acknowledgmentInterval) = (5_000, 10_000, 1_000)
       hubLimits.tombstonesInCleanup = 3
@@ -103,7 +113,7 @@ package final class Simulation {
       let version = hasEarlierModel ? model.earlierVersion(&random) : model.syncModel
       let client = SyncClient(version, keys[number], hashing, limits: limits(of: number))
       let device = SimulatedDevice(number, store, client, version, clockError: setup.hasCoarseClocks ? 0 : error)
-      (store.model, store.newestModel) = (version, model.syncModel)
+      (store.model, store.newestModel, store.hasAssets) = (version, model.syncModel, setup.hasAssets)
       devices.append(device)
       // Objects from before synchronization.
       if random.chance(0.3) {
@@ -120,8 +130,9 @@ package final class Simulation {
     }
   }
 
-  private func makeClient(_ device: SimulatedDevice) -> SyncClient {
-    SyncClient(device.model, keys[device.number], hashing, limits: limits(of: device.number))
+  private func renewClient(_ device: SimulatedDevice) {
+    device.client = SyncClient(device.model, keys[device.number], hashing, limits: limits(of: device.number))
+    device.transfers = AssetTransfers()
   }
 
   func limits(of number: Int) -> SyncClient.Limits {
@@ -153,7 +164,7 @@ package final class Simulation {
   func wall(of device: SimulatedDevice) -> Int64 { time + device.clockError }
 
   /// Returns the time of the hub's clock when a device sends a request.
-  private func hubTime(for device: Int) -> Int64 { setup.hasClockOfDevices ? wall(of: devices[device]) : time }
+  func hubTime(for device: Int) -> Int64 { setup.hasClockOfDevices ? wall(of: devices[device]) : time }
 
   /// The latest time that a record can have.
   var latestTime: Int64 { time + (setup.hasClockOfDevices ? Self.largestClockError : 0) + DeviceClock.tolerance }
@@ -201,6 +212,7 @@ package final class Simulation {
     var random = SimulationRandom(event.seed)
     // Some saves of different devices have the same time.
     time += setup.hasCoarseClocks ? (random.chance(0.1) ? 500 : 0) : 500 * Int64(random.number(below: 4))
+    passAssetTime(&random)
     let device = devices[event.device % devices.count]
     switch event.kind {
     case .save:
@@ -261,6 +273,7 @@ package final class Simulation {
       try handle(.keysChanged, on: device, &random)
     }
     for round in 0..<60 {
+      if setup.hasAssets, round <= Self.delayedRounds { try endDelay(after: round) }
       for device in devices {
         try handle(round == 0 ? .pullFailed : .remoteChange, on: device, &random)
         if round == 0 {
@@ -290,6 +303,7 @@ package final class Simulation {
   /// Whether a device has sent and pulled everything. It notices only with a pull that the hub was restored.
   private func isUpToDate(_ device: SimulatedDevice) throws -> Bool {
     let zone = device.store.state.zone
+    if setup.hasAssets, !device.transfers.isIdle || device.loadsAssets && !device.store.missingAssets.isEmpty { return false }
     return try device.client.isIdle(in: device.store) && zone.base == storage.head() && zone.incarnation == storage.incarnation()
   }
 
@@ -314,19 +328,20 @@ package final class Simulation {
           .verificationRequest(device: device.number, request), failure: .verificationFailure(device: device.number), &random)
       }
     }
+    try beginTransfer(on: device, &random)
   }
 
-  private func survivingKill(_ device: SimulatedDevice, _ body: () throws -> Void) throws {
+  func survivingKill(_ device: SimulatedDevice, _ body: () throws -> Void) throws {
     do { try body() } catch is SimulatedStore.Kill {
       device.store.callsUntilKill = nil
-      device.client = makeClient(device)
+      renewClient(device)
     }
     checks.noteRenewals(of: device)
     try checks.noteRestamps(of: device)
   }
 
   private func restart(_ device: SimulatedDevice, _ random: inout SimulationRandom) throws {
-    device.client = makeClient(device)
+    renewClient(device)
     try handle(.remoteChange, on: device, &random)
   }
 
@@ -353,7 +368,7 @@ package final class Simulation {
     let isNoticed = !isOfFork && (isTruncated || random.chance(setup.hasLinks ? 0.2 : 0.4) || isStampedTwice || isOfFormerIdentity)
     checks.noteLostSaves(of: device, restoredTo: copy) { storage.version(of: hashing.name(of: $0)) != nil }
     device.store.state = copy
-    device.client = makeClient(device)
+    renewClient(device)
     if setup.hasEarlierModels { try makeObjects(device) }  // The copy can be from before a later version of the model.
     if !isNoticed {
       device.forkedIdentity = copy.zone.device
@@ -397,7 +412,7 @@ package final class Simulation {
 
   // MARK: Network
 
-  private func send(_ message: Message, failure: Message?, _ random: inout SimulationRandom) {
+  func send(_ message: Message, failure: Message?, _ random: inout SimulationRandom) {
     var loss = loss
     if case .pushRequest = message, setup.losesCommits, !isQuiet { loss = 0.8 }
     if random.chance(loss) {
@@ -428,6 +443,7 @@ package final class Simulation {
       if let parts = storage.state.parts[commit.device], Set(parts.map(\.deviceSequence)).count != 1 {
         throw SimulationFailure(invariant: "parts of one commit", detail: "device \(device)")
       }
+      if setup.hasAssets { try storage.checkChunks(since: former, hub.limits, at: hubTime(for: device)) }
       if case .accepted = answer {
         checks.noteAccepted(commit)
         let returned = storage.noteReturned(by: commit.device, since: former).compactMap { try? hashing.open($0) }
@@ -446,9 +462,13 @@ package final class Simulation {
       try handle(.verified(request, answer), on: devices[device], &random)
     case .verificationFailure(let device): try handle(.verificationFailed, on: devices[device], &random)
     case .pullAnswer(let device, let answer): try handle(.pulled(answer), on: devices[device], &random)
+    case .pushAnswer(let device, let digest, let answer)
+    where try setup.hasAssets && repeatCommit(after: answer, digest, on: devices[device], &random):
+      break
     case .pushAnswer(let device, let digest, let answer): try handle(.pushed(digest, answer), on: devices[device], &random)
     case .pullFailure(let device): try handle(.pullFailed, on: devices[device], &random)
     case .pushFailure(let device): try handle(.pushFailed, on: devices[device], &random)
+    case .asset(let device, let message): try deliver(message, devices[device], &random)
     }
     if let device = message.receiver { try checks.check(devices[device], in: self) }
   }
@@ -461,6 +481,7 @@ extension Simulation.Message {
     case .pullRequest(let device, _), .pushRequest(let device, _), .pullFailure(let device), .pushFailure(let device): device
     case .pullAnswer(let device, _), .pushAnswer(let device, _, _): device
     case .verificationRequest(let device, _), .verificationAnswer(let device, _, _), .verificationFailure(let device): device
+    case .asset(let device, _): device
     }
   }
 
@@ -469,6 +490,7 @@ extension Simulation.Message {
     case .pullRequest, .pushRequest, .verificationRequest: nil
     case .verificationAnswer(let device, _, _), .verificationFailure(let device): device
     case .pullAnswer(let device, _), .pushAnswer(let device, _, _), .pullFailure(let device), .pushFailure(let device): device
+    case .asset(let device, _): device
     }
   }
 }

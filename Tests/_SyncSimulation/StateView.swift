@@ -22,6 +22,7 @@ struct StateView {
       for change in save.changes { pending[change.id] = pending[change.id].applying(change.record(save.stamp)) }
     }
     for (id, changes) in pending { states[id] = states[id].applying(changes) }
+    if simulated?.hasAssets ?? false { states = states.mapValues { $0.mapValues(\.value.content) } }
     self.states = states
     entries = state.entries
     let live = Self.live(states, version)

@@ -148,7 +148,7 @@ extension SyncClient {
   private func isSendable(_ save: PendingSave, _ pending: inout [RecordID: Record], in store: some SyncStore) throws -> Bool {
     var (changes, position) = (save.changes, 0)
     while !changes.isEmpty {
-      for change in changes where change.values != nil && !change.isLink {
+      for change in changes where !change.isLink {
         pending[change.id] = pending[change.id].applying(change.record(save.stamp))
         let state = (try store.entry(of: change.id)?.state).applying(pending[change.id])
         if let state, try store.sendable(state, of: change.id) == nil { return false }

@@ -114,6 +114,12 @@ package struct Record: Hashable, Sendable {
     }
   }
 
+  /// Returns the same record with values of the same properties.
+  package func mapFields(_ transform: (Field) throws -> Field) rethrows -> Record {
+    guard case .live(let fields) = content else { return self }
+    return Record(entity: entity, .live(try fields.map(transform)))
+  }
+
   /// Returns the same record with values replaced.
   package func mapValues(_ transform: (Field) throws -> FieldValue) rethrows -> Record {
     guard case .live(var fields) = content else { return self }

@@ -88,23 +88,27 @@ extension StoreReplica {
     var isReady = true
     let present = state.fields.contains { $0.value.isUnsealed } ? try knownRecord(of: id) : nil
     let base = try entry(of: id)?.base?.record
-    let sendable = try state.mapValues { field in
-      guard let asset = field.value.asset else { return field.value }
+    func withValue(_ value: FieldValue, _ field: Field) -> Field { Field(field.property, value, field.stamp, field.rule) }
+    let sendable = try state.mapFields { field in
+      guard let asset = field.value.asset else { return field }
       let entry = try assetEntry(of: id, field.property)
       if asset.sealed != nil {
         // What neither the hub nor this device has cannot be sent.
         guard let entry, entry.location == .lost, entry.asset.content == asset.content, base?[field.property]?.value != field.value else {
-          return field.value
+          return field
         }
-        return base?[field.property]?.value ?? .null
+        // The former value keeps its stamp: a device that has the bytes of this one can send it.
+        return base?[field.property] ?? withValue(.null, field)
       }
-      if let entry, entry.location == .both, entry.asset.content == asset { return .asset(entry.asset) }
+      if let entry, entry.location == .both, entry.asset.content == asset { return withValue(.asset(entry.asset), field) }
       // The value was replaced by a later save, or the object was deleted.
-      guard let value = present?[field.property]?.value else { return .null }
-      guard let newer = value.asset, newer.sealed == nil else { return value }
-      if let entry, entry.location == .both, entry.asset.content == newer { return .asset(entry.asset) }
+      guard let value = present?[field.property]?.value else { return withValue(.null, field) }
+      guard let newer = value.asset, newer.sealed == nil else { return withValue(value, field) }
+      if let entry, entry.location == .both, entry.asset.content == newer { return withValue(.asset(entry.asset), field) }
+      // The object was deleted or is hidden, and the bytes with it. They cannot be uploaded anymore.
+      guard let (row, slot) = try slot(of: id, field.property), !row.isPlaceholder(slot) else { return withValue(.null, field) }
       isReady = false
-      return field.value
+      return field
     }
     return isReady ? sendable : nil
   }
