@@ -75,7 +75,7 @@ final class AssetScenarioTests: XCTestCase {
     try b.delete(folder)
     let other = try a.insertNote("Bread", in: folder)
     try a.set(Scenario.color, value(1), of: other)
-    try a.insertFolder("Later")
+    _ = try a.insertFolder("Later")
     try b.synchronize()
     try a.synchronize()
     XCTAssertNil(a.objects[other])
