@@ -16,7 +16,7 @@ import _ForwardingHub
 
 @testable import SyncEngine
 
-/// Photos with large values, and scans that require one.
+/// Photos with large values, scans that require one, and pictures that require an album.
 enum AssetModel {
   static let model: CompiledModel = {
     let model = ManagedObjectModel {
@@ -28,6 +28,11 @@ enum AssetModel {
       Entity("Scan") {
         Attribute("name", .string)
         Attribute("page", .binary).externalStorage().required()
+      }
+      Entity("Album") { Relationship("pictures", toMany: "Picture", inverse: "album").onDelete(.cascade) }
+      Entity("Picture") {
+        Attribute("image", .binary).externalStorage()
+        Relationship("album", to: "Album", inverse: "pictures").required()
       }
     }
     do { return try CompiledModel(model) } catch { preconditionFailure("\(error)") }

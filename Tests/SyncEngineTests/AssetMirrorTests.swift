@@ -200,6 +200,32 @@ final class AssetMirrorTests: AssetTestCase {
     }
   }
 
+  func testALargeValueOfAnObjectWhoseDestinationWasDeletedDelaysNothing() async throws {
+    try await withSmallChunks {
+      let (one, other) = try await self.pair()
+      let context = one.open.newContext()
+      let album = try context.insert("Album")
+      try context.save()
+      for device in [one, other] { try await device.synchronize() }
+      let deleting = other.open.newContext()
+      try deleting.all("Album").forEach(deleting.delete)
+      try deleting.save()
+      try await other.synchronize()
+      // The bytes are deleted with the row before they can be uploaded.
+      let picture = try context.insert("Picture", ["album": album])
+      try picture.setExternalData(ExternalData(self.bytes(200_000)), forKey: "image")
+      try context.save()
+      try one.insert("later", nil)
+      try await one.synchronize()
+      XCTAssertEqual(one.hub.counts.sent, [:])
+      let isIdle = try await one.service.isIdle()
+      XCTAssertTrue(isIdle)
+      try await other.synchronize()
+      XCTAssertEqual(try other.names(), ["later"])
+      for device in [one, other] { try await device.verify() }
+    }
+  }
+
   // MARK: Interruptions
 
   func testInterruptedTransfersContinueWithTheNextChunk() async throws { try await checkInterruptions(.before, size: 64 << 20) }
