@@ -101,4 +101,40 @@ final class DuplicateTests: XCTestCase {
     try synchronize(devices)
     XCTAssertEqual(folders(of: devices[1]), [one])
   }
+
+  func testAnObjectThatAppearsWhenItsRivalIsMergedIsCompared() throws {
+    let scenario = Scenario(deviceCount: 4)
+    let devices = scenario.devices
+    var model = Self.model
+    model.entities[Scenario.lock]?.unique = [UniqueConstraint(8, [Scenario.title])]
+    for device in devices { try device.adoptModel(model) }
+    func insertLock(of folder: RecordID, _ title: String, on device: Scenario.Device) throws -> RecordID {
+      let id = device.newID()
+      try device.save(PendingChange(id, entity: Scenario.lock, [Scenario.lockFolder: .reference(folder), Scenario.title: .text(title)]))
+      return id
+    }
+    let folders = try ["one", "two", "three"].map { try devices[0].insertFolder($0) }
+    try synchronize(devices)
+    // The last device does not send its lock yet.
+    devices[3].wall += 10
+    let rival = try insertLock(of: folders[0], "y", on: devices[3])
+    func pull() throws {
+      for action in try devices[3].handle(.remoteChange) {
+        if case .pull = action { _ = try devices[3].handle(scenario.answer(action)) }
+      }
+    }
+    let hidden = try insertLock(of: folders[0], "x", on: devices[1])
+    try devices[1].synchronize()
+    try pull()
+    XCTAssertNil(devices[3].objects[hidden])
+    // It is merged into another object. At the same time, one arrives with the title of the hidden one.
+    _ = try insertLock(of: folders[1], "y", on: devices[0])
+    _ = try insertLock(of: folders[2], "x", on: devices[0])
+    try devices[0].synchronize(.save)
+    try pull()
+    XCTAssertNil(devices[3].objects[rival])
+    let titles = devices[3].objects.values.filter { $0.entity == Scenario.lock }.compactMap { $0.values[Scenario.title] }
+    XCTAssertEqual(titles.sorted(), [.text("x"), .text("y")])
+    try synchronize(devices)
+  }
 }

@@ -109,6 +109,12 @@ struct DuplicateMerge {
     touched.insert(winner)
     touched.insert(loser)
     queue.append(loser)
+    // What has waited for the destinations of its one-to-one relationships appears.
+    for (claim, _) in lost.claims(model) {
+      for rival in try store.referrers(of: claim.destination, through: claim.property) where rival != loser {
+        if appearing.insert(rival) { queue.append(rival) }
+      }
+    }
     return winner
   }
 
