@@ -58,7 +58,13 @@ package struct PlantedFault {
     result["EnabledFault.swift"] = """
       package enum EnabledFault {
         nonisolated(unsafe) package static var number = 0
-        static func isNumber(_ number: Int) -> Bool { Self.number == number }
+        /// How often the code of the enabled fault has run.
+        nonisolated(unsafe) package static var count = 0
+        static func isNumber(_ number: Int) -> Bool {
+          if Self.number != number { return false }
+          count += 1
+          return true
+        }
         package static let names = [
       \(names)
         ]

@@ -69,7 +69,9 @@ struct SimulatedModel {
       let attributes = (0...random.number(below: 3)).map { PropertyID(UInt64(number * 100 + $0)) }
       var rules: [PropertyID: MergeRule] = [:]
       if hasRules {
-        for attribute in attributes where random.chance(0.8) { rules[attribute] = MergeRule(rawValue: UInt8(1 + random.number(below: 5))) }
+        for attribute in attributes where random.chance(0.8) {
+          rules[attribute] = random.chance(0.2) ? .counter : MergeRule(rawValue: UInt8(1 + random.number(below: 5)))
+        }
         if hasFunctions { for attribute in rules.keys where rules[attribute] != .counter { rules[attribute] = .custom } }
       }
       var references: [Reference] = []
@@ -98,7 +100,7 @@ struct SimulatedModel {
     var linkRelationships: [LinkRelationship] = []
     for number in 0..<(hasLinks ? 1 + random.number(below: 2) : 0) {
       let source = random.number(below: entities.count)
-      let isSymmetric = random.chance(0.3)
+      let isSymmetric = random.chance(0.5)
       linkRelationships.append(
         LinkRelationship(
           id: EntityID(UInt64(Self.firstLinkEntity + number)), source: source,
@@ -114,7 +116,7 @@ struct SimulatedModel {
     }
     if hasLists { Self.addLists(to: &entities, &linkRelationships, &random) }
     if hasUniqueValues {
-      for number in entities.indices where number == 0 || random.chance(0.5) {
+      for number in entities.indices where number == 0 || random.chance(0.7) {
         entities[number].unique = PropertyID(UInt64(number * 100 + 48))
       }
     }
@@ -199,7 +201,7 @@ struct SimulatedModel {
 
   /// Returns a random earlier version of the model, which lacks an entity or a many-to-many relationship, or has other rules.
   func earlierVersion(_ random: inout SimulationRandom) -> SyncModel {
-    if hasRules, random.chance(0.7) {
+    if hasRules, random.chance(0.8) {
       var earlier = syncModel
       for entity in entities {
         for (property, rule) in entity.rules.sorted(by: { $0.key < $1.key }) where random.chance(0.7) {

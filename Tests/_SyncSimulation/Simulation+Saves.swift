@@ -23,9 +23,12 @@ extension Simulation {
         continue
       }
       let choice = random.number(below: 100)
-      if choice < (setup.hasFewObjects && editor.plainObjects.count > 7 ? 20 : 40) {
+      let isFull = setup.hasFewObjects && editor.plainObjects.count > (setup.hasManyMerges ? 3 : 7)
+      if choice < (isFull ? setup.hasManyMerges ? 5 : 20 : 40) {
         editor.insert(device.store.newID(), serial: newSerial(), &random)
-      } else if choice < (setup.hasManyLinks ? 95 : setup.hasManyClaims ? 75 : setup.hasManyMerges ? 95 : setup.hasManyDeletions ? 60 : 85)
+      } else if choice
+        < (setup.hasManyLinks
+          ? 95 : setup.hasManyClaims ? 75 : setup.hasManyMerges ? 95 : setup.hasManyDeletions ? 60 : setup.truncates ? 75 : 85)
       {
         editor.update(&random)
       } else if setup.hasDeletionMarks, random.chance(setup.hasManyDeletions ? 0.4 : 0.2) {
@@ -42,6 +45,7 @@ extension Simulation {
     let save = try device.store.save(changes, at: wall(of: device))
     try checks.checkDifferences(save, changes, former)
     checks.noteRemovedBits(changes, former)
+    try checks.checkVersions(of: save, former, on: device)
     checks.noteSave(save, serials, of: device)
   }
 }
@@ -159,7 +163,7 @@ struct ObjectEditor {
     let claiming = hasManyClaims && random.chance(0.5) ? claimingObjects : [:]
     let all = (claiming.isEmpty ? plainObjects : claiming).keys.sorted()
     // Often the same ones.
-    let candidates = hasManyMerges && random.chance(0.6) ? all.prefix(2) : all[...]
+    let candidates = hasManyMerges && random.chance(0.8) ? all.prefix(2) : all[...]
     guard let id = random.element(of: candidates), let object = objects[id] else { return }
     let entity = model.entity(object.entity)
     if !entity.assets.isEmpty, random.chance(0.35), let asset = random.element(of: entity.assets.sorted()) {
@@ -187,6 +191,7 @@ struct ObjectEditor {
     // Often objects that others wait for.
     let exclusive = random.chance(0.4) ? claimingObjects : [:]
     guard let id = random.element(of: (exclusive.isEmpty ? plainObjects : exclusive).keys.sorted()) else { return }
+    if isDenied(id), random.chance(0.6) { deleteDenying(id) }
     if isDenied(id) { return }
     let links = objects.filter { $0.value.isLink }
     delete(id)
@@ -210,6 +215,15 @@ struct ObjectEditor {
         && object.values.contains { property, value in
           value.reference.map(deleted.contains) ?? false && version.isDenying(property, of: object.entity)
         }
+    }
+  }
+
+  /// Deletes the objects, and removes the links, that deny the deletion of an object.
+  private mutating func deleteDenying(_ id: RecordID) {
+    for (other, object) in objects.sorted(by: { $0.key < $1.key }) where other != id {
+      let denies = object.values.contains { $0.value.reference == id && version.isDenying($0.key, of: object.entity) }
+      guard denies, objects[other] != nil else { continue }
+      if object.isLink { remove(other) } else if !isDenied(other) { delete(other) }
     }
   }
 

@@ -19,27 +19,27 @@ extension Simulation {
     /// Whether there are few objects, and devices often add and remove links between the same ones.
     var hasManyLinks: Bool { hasLinks && !hasManyClaims && (seed >> 40) % 4 == 0 }
     /// Whether attributes have rules by which they are merged.
-    var hasRules: Bool { (seed >> 52) % 3 == 0 }
+    var hasRules: Bool { (seed >> 52) % 2 == 0 }
     /// Whether functions of the application merge attributes.
-    var hasFunctions: Bool { hasRules && (seed >> 56) % 3 == 0 }
+    var hasFunctions: Bool { hasRules && (seed >> 56) % 2 == 0 }
     /// Whether one-to-one relationships are their own inverses.
     var hasMutual: Bool { (seed >> 28) % 3 == 0 }
     /// Whether there are few objects, whose attributes devices often change.
-    var hasManyMerges: Bool { (seed >> 52) % 6 == 0 && !hasManyClaims && !hasManyLinks }
+    var hasManyMerges: Bool { ((seed >> 52) % 4 == 0 || hasFunctions) && !hasManyClaims && !hasManyLinks }
     /// Whether edits win over deletions, and objects deny deletions.
     var hasDeletionMarks: Bool { (seed >> 12) % 3 == 0 }
     /// Whether there are few objects, which devices often delete and insert again.
     var hasManyDeletions: Bool { (seed >> 12) % 6 == 0 && !hasManyClaims && !hasManyLinks && !hasManyMerges }
     /// Whether relationships are ordered.
-    var hasLists: Bool { (seed >> 48) % 3 == 0 }
+    var hasLists: Bool { (seed >> 48) % 5 < 2 }
     /// Whether attributes have large values.
     var hasAssets: Bool { (seed >> 20) % 4 == 0 }
     /// Whether there are uniqueness constraints.
-    var hasUniqueValues: Bool { (seed >> 36) % 3 == 0 }
+    var hasUniqueValues: Bool { (seed >> 36) % 2 == 0 }
     /// Whether objects are rarely inserted when there are some.
-    var hasFewObjects: Bool { hasManyClaims || hasManyLinks || hasManyMerges || hasManyDeletions }
+    var hasFewObjects: Bool { hasManyClaims || hasManyLinks || hasManyMerges || hasManyDeletions || truncates }
     /// Whether the hub soon removes deleted records, and devices are away for a long time.
-    var truncates: Bool { (seed >> 44) % 3 == 0 }
+    var truncates: Bool { (seed >> 44) % 5 < 2 }
     /// Whether it is certain which values must be in a journal, if nothing is restored. Deletions that edits win over can write all values
     /// again.
     var hasCertainJournals: Bool { !losesKeys && !hasEarlierModels && !hasDeletionMarks }

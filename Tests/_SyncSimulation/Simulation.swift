@@ -92,8 +92,8 @@ package final class Simulation {
     (hubLimits.partLifetime, hubLimits.commitsUntilCleanup) = (20_000, 3)
     (hubLimits.chunkLifetime, hubLimits.removedChunksInCommit) = (30_000, 4)
     if setup.truncates {
-      (hubLimits.tombstoneLifetime, hubLimits.absenceLimit, hubLimits.acknowledgmentInterval) = (5_000, 10_000, 1_000)
-      hubLimits.tombstonesInCleanup = 3
+      (hubLimits.tombstoneLifetime, hubLimits.absenceLimit, hubLimits.acknowledgmentInterval) = (2_000, 4_000, 500)
+      (hubLimits.tombstonesInCleanup, hubLimits.commitsUntilCleanup) = (5, 1)
     }
     hub = Hub(hashing, limits: hubLimits)
     keys = (0..<setup.deviceCount).map { _ in SimulatedKeys() }
@@ -140,7 +140,7 @@ package final class Simulation {
     var random = SimulationRandom(setup.seed &+ UInt64(number))
     limits.changesInCommit = 1 + random.number(below: 8)
     limits.bytesInCommit = [200, 1 << 20, 1 << 20][random.number(below: 3)]
-    limits.recordsInPage = 1 + random.number(below: 6)
+    limits.recordsInPage = 1 + random.number(below: setup.hasManyMerges ? 30 : 6)
     limits.recordsInBatch = 1 + random.number(below: 4)
     return limits
   }
@@ -219,10 +219,12 @@ package final class Simulation {
       try survivingKill(device) { try save(on: device, &random) }
       try handle(.save, on: device, &random)
     case .deliver:
-      guard !network.isEmpty else { break }
-      let index = random.number(below: network.count)
-      if network[index].isSlow, random.chance(0.9) { break }
-      try deliver(network.remove(at: index).message, &random)
+      // Devices that often receive what others have changed change it too.
+      for _ in 0..<(setup.hasManyMerges ? 3 : 1) where !network.isEmpty {
+        let index = random.number(below: network.count)
+        if network[index].isSlow, random.chance(0.9) { break }
+        try deliver(network.remove(at: index).message, &random)
+      }
     case .remoteChange: try handle(.remoteChange, on: device, &random)
     case .kill:
       switch random.number(below: 10) {
@@ -249,6 +251,8 @@ package final class Simulation {
       storage.state.incarnation = random.chance(0.5) ? Incarnation(random.next()) : incarnation
       // A later state may be restored afterwards.
       if random.chance(0.5) { hubCopies = [copy] }
+      // Often several devices send at the same time what was lost.
+      if random.chance(0.5) { for device in devices { try handle(.remoteChange, on: device, &random) } }
     case .restoreDevice: try restore(device, &random)
     case .setKeys:
       let missing = random.chance(0.7) ? random.next() % 2 : nil

@@ -51,7 +51,8 @@ extension SimulationChecks {
     for entry in simulation.devices.flatMap(\.store.state.journal) {
       for field in entry.losing.fields { journaled[PropertyKey(id: entry.id, property: field.property), default: []].append(field) }
     }
-    for (key, history) in histories {
+    // A device can have deleted a returned object when it did not know anymore what others had changed.
+    for (key, history) in histories where !hasReturned(key.id) {
       // A reference to a merged object follows its successor.
       if view.hasSuccessor(key.id) || history.written.contains(where: { $0.value.reference.map(view.mayHaveSuccessor) ?? false }) {
         continue

@@ -25,6 +25,20 @@ extension SimulationChecks {
     }
   }
 
+  /// Checks that no total of a device covers a time that it can use again: those after all that it has pulled.
+  func checkTotals(_ device: SimulatedDevice, _ simulation: Simulation) throws {
+    if !simulation.setup.hasRules || !isComparable { return }
+    let zone = device.store.state.zone
+    for (id, entry) in device.store.state.entries {
+      for field in entry.base?.record.fields ?? [] where field.rule == .counter {
+        for total in Counter(field.value).entries where total.isTotal && total.device == zone.device && total.time > zone.clock.seen {
+          throw SimulationFailure(
+            invariant: "totals cover no later save", detail: "device \(device.number): \(id.low), \(total) after \(zone.clock)")
+        }
+      }
+    }
+  }
+
   /// Returns whether a state contains what a change has added to counters and versions.
   func includesCounters(_ change: PendingChange, _ state: Record) -> Bool {
     change.ownFields.allSatisfy { own in
@@ -51,6 +65,9 @@ extension SimulationChecks {
     let rule = written.rules[property] ?? .latest
     if field.rule < rule { return false }
     if rule == field.rule { return Self.merges(value, save, field) }
+    if rule == .latest, field.rule == .custom, value != .null {
+      return includesFormer(property, of: written, in: save, ValueVersions(field.value))
+    }
     // Another version of the model has written it. If that happened before the state got the rule, another such value can have replaced it.
     if field.rule.hasFixedStamps || Self.merges(value, save, field) { return true }
     if let object = baseline[written.id], object.values[property] != nil {

@@ -137,7 +137,8 @@ final class SimulationChecks {
       byDevice[device.number]?[number] = nil
     }
     // What was renewed since the copy has its former records again.
-    let formers = Dictionary(device.store.state.renewals.dropFirst(copy.renewals.count).map { ($0.new, $0.former) }) { $1 }
+    let renewals = device.store.state.renewals.filter { renewal in !copy.renewals.contains { $0 == renewal } }
+    let formers = Dictionary(renewals.map { ($0.new, $0.former) }) { $1 }
     func isFormer(_ new: RecordID, _ former: RecordID) -> Bool {
       var id = new
       while let next = formers[id], next != new {
@@ -170,6 +171,7 @@ final class SimulationChecks {
     if let count = state.outbox?.commit.records.count, count > simulation.limits(of: device.number).changesInCommit {
       throw SimulationFailure(invariant: "commits are bounded", detail: "device \(device.number): \(count) records")
     }
+    try checkPulledRecords(device, simulation)
     let revisions = (device.store.contentRevision, revision)
     if let checked = checkedRevisions[device.number], checked == revisions { return }
     checkedRevisions[device.number] = revisions
@@ -252,6 +254,10 @@ final class SimulationChecks {
     where entry.base?.record.isTombstone ?? false && state.objects[id] != nil && !isAddedAgain(id) {
       throw SimulationFailure(invariant: "deletions are final", detail: "device \(device.number): \(id.low)")
     }
+    // A record that cannot be opened, or that a restored hub has lost, can have a successor that is not known.
+    if !simulation.setup.losesKeys, isComparable { try checkSuccessors(view, device) }
+    try checkMovedPositions(device)
+    try checkTotals(device, simulation)
     if !simulation.setup.losesKeys { try checkAtomicity(view, device) }
   }
 
@@ -299,8 +305,9 @@ final class SimulationChecks {
       guard let state = view.state(of: change.id), !removesDeletions || view.hasBase(change.id) else { return true }
       // A restored store has what was deleted since, until it sends that or receives the deletion.
       if !isComparable, device != nil, !view.hasBase(change.id) { return true }
-      // A device that was away does not fetch what the hub has of an object, or has removed, that both have deleted.
-      if removesDeletions, state.isDeleted { return true }
+      // A device that was away does not fetch what the hub has of an object, or has removed, that both have deleted. An edit that was not
+      // sent yet can win over the deletion.
+      if removesDeletions, state.isDeleted || view.hasDeletedBase(change.id) { return true }
     }
     // The hub was restored to a state before the deletion. That is not there again yet, although a device that never received it, because
     // it was deleted or removed before its first pull, has or has sent what else the save has changed.
@@ -394,6 +401,7 @@ final class SimulationChecks {
     }
     try checkOrder(view)
     try checkLinks(simulation, view)
+    try checkMergedLinks(simulation, view)
     try checkRules(simulation, view)
     try checkVersions(simulation, view)
     try checkJournals(simulation, view)

@@ -64,6 +64,16 @@ struct StateView {
     return live
   }
 
+  /// Returns the record that has the object of a record: the last of its successors, or that with the smallest ID of a cycle.
+  func successor(of id: RecordID) -> RecordID {
+    var chain = [id]
+    while let last = chain.last, let next = states[last]?[.successor]?.value.reference {
+      if let start = chain.firstIndex(of: next) { return chain[start...].min() ?? id }
+      chain.append(next)
+    }
+    return chain.last ?? id
+  }
+
   /// Returns the records that were merged into others, apart from that with the smallest ID of a cycle.
   private static func merged(_ states: [RecordID: Record]) -> Set<RecordID> {
     Set(
@@ -93,6 +103,9 @@ struct StateView {
 
   /// Returns whether the device knows a state of a record on the hub.
   func hasBase(_ id: RecordID) -> Bool { entries[id]?.base != nil }
+
+  /// Returns whether the state of a record on the hub that the device knows is deleted.
+  func hasDeletedBase(_ id: RecordID) -> Bool { entries[id]?.base?.record.isDeleted ?? false }
 
   /// Returns whether the record of an object says that it was deleted.
   private static func isDeleted(_ state: Record) -> Bool {
