@@ -456,8 +456,10 @@ extension SimulationChecks {
       }
       // A returned object has the state of a device that was away.
       for (id, fields) in last where !hasReturned(id) {
+        // What it has of an object that was deleted again meanwhile is not brought up to date.
+        guard let state = view.state(of: id), !removesDeletions || !state.isDeleted else { continue }
         for (property, save) in fields {
-          guard let field = view.state(of: id)?[property], field.rule == .latest, !save.has(written: field, of: id) else { continue }
+          guard let field = state[property], field.rule == .latest, !save.has(written: field, of: id) else { continue }
           let writers = byStamp[field.stamp] ?? []
           // A commit of former stamps may arrive after the saves got other ones.
           let former = writers.first { saves[$0.number] === $0 && $0.number < save.number && $0.has(written: field, of: id) }
