@@ -44,9 +44,21 @@ package final class VisibleState {
   ///
   /// Records that refer to the same destination as a former state, by a one-to-one relationship, must be among them.
   package func update(_ changed: some Sequence<RecordID>) throws {
-    guard model.hasUniqueConstraints else { return try updateObjects(changed) }
-    var merge = try DuplicateMerge(model, in: store)
-    try updateObjects(merge.merge(changed))
+    var freed = try updateOnce(changed)
+    while !freed.isEmpty { freed = try updateOnce(freed) }
+  }
+
+  /// Updates objects, and supersedes the references that turn out to be replaced.
+  ///
+  /// - Returns: Records whose objects may change because of that.
+  private func updateOnce(_ changed: some Sequence<RecordID>) throws -> [RecordID] {
+    if model.hasUniqueConstraints {
+      var merge = try DuplicateMerge(model, in: store)
+      try updateObjects(merge.merge(changed))
+    } else {
+      try updateObjects(changed)
+    }
+    return try supersedeReplaced()
   }
 
   private func updateObjects(_ changed: some Sequence<RecordID>) throws {
@@ -67,8 +79,6 @@ package final class VisibleState {
     }
     try write()
     evaluated = RecordSet()
-    let freed = try supersedeReplaced()
-    if !freed.isEmpty { try update(freed) }
   }
 
   private func evaluate(_ ids: [RecordID]) throws {
