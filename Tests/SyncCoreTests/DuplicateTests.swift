@@ -135,6 +135,8 @@ final class DuplicateTests: XCTestCase {
     XCTAssertNil(devices[3].objects[rival])
     let titles = devices[3].objects.values.filter { $0.entity == Scenario.lock }.compactMap { $0.values[Scenario.title] }
     XCTAssertEqual(titles.sorted(), [.text("x"), .text("y")])
+    // The requests that were left out are forgotten.
+    devices[3].restart()
     try synchronize(devices)
   }
 }
