@@ -75,7 +75,10 @@ extension SimulationChecks {
   /// Returns whether a state contains the reinsertion that a change is, or a later one.
   func includesRevival(_ change: PendingChange, of save: Save, _ state: Record) -> Bool {
     guard change.isReinsertion else { return true }
-    return state[.revival].map { field in save.tags.contains { $0 <= field.stamp } } ?? false
+    guard let revival = state[.revival] else { return false }
+    if save.tags.contains(where: { $0 <= revival.stamp }) { return true }
+    // A corrected clock has lowered the stamps of what was held.
+    return state.fields.contains { $0.property != .revival && $0.stamp == revival.stamp && save.has(written: $0, of: change.id) }
   }
 
   /// Returns the saves whose deletions a mark contains.
