@@ -128,6 +128,7 @@ package final class Simulation {
         }
       }
     }
+    checks.wasMerged = { [devices] id in devices.contains { $0.store.successors[id] != nil } }
   }
 
   private func renewClient(_ device: SimulatedDevice) {

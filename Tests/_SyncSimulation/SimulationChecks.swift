@@ -41,6 +41,8 @@ final class SimulationChecks {
   var isDeleted: (RecordID) -> Bool = { _ in false }
   var isRemoved: (RecordID) -> Bool = { _ in false }
   var hasReturned: (RecordID) -> Bool = { _ in false }
+  /// Returns whether a device has ever merged an object into another one.
+  var wasMerged: (RecordID) -> Bool = { _ in false }
   /// Whether the hub removes deletions, so that devices that were away compare their records with those of the hub.
   var removesDeletions = false
 
@@ -339,9 +341,10 @@ final class SimulationChecks {
     return field.stamp >= save.lowestStamp || (byStamp[field.stamp] ?? []).contains { $0.stamps.contains { $0 >= save.lowestStamp } }
   }
 
-  /// Whether a link may be joined with that of the successor of an end.
+  /// Whether a link may be joined with that of the successor of an end. Devices can choose different successors.
   private func mayBeJoined(_ change: PendingChange, _ view: StateView) -> Bool {
-    change.isLink && (change.values ?? [:]).values.contains { $0.reference.map(view.mayHaveSuccessor) ?? false }
+    change.isLink
+      && (change.values ?? [:]).values.contains { $0.reference.map { view.mayHaveSuccessor($0) || wasMerged($0) } ?? false }
   }
 
   /// Checks that all devices have the same objects, and that nothing is lost.
