@@ -1,3 +1,5 @@
+import SyncCore
+
 extension Simulation {
   /// What does not change while a simulation is shortened.
   package struct Setup: Hashable, Sendable, CustomStringConvertible {
@@ -52,5 +54,19 @@ extension Simulation {
     package var description: String {
       "Simulation.Setup(seed: \(seed), deviceCount: \(deviceCount), loss: \(loss), losesKeys: \(losesKeys))"
     }
+  }
+}
+
+extension Simulation {
+  /// Gives the checks access to the hub and the devices.
+  func prepareChecks() {
+    checks.removesDeletions = setup.truncates
+    checks.isRemoved = { [storage, hashing] in storage.removed[hashing.name(of: $0)] != nil }
+    checks.hasReturned = { [storage, hashing] in storage.returned.contains(hashing.name(of: $0)) }
+    checks.isDeleted = { [storage, hashing] id in
+      let name = hashing.name(of: id)
+      return storage.state.records[name]?.isDeleted ?? false
+    }
+    checks.wasMerged = { [devices] id in devices.contains { $0.store.successors[id] != nil } }
   }
 }

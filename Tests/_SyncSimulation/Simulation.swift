@@ -98,13 +98,6 @@ package final class Simulation {
     hub = Hub(hashing, limits: hubLimits)
     keys = (0..<setup.deviceCount).map { _ in SimulatedKeys() }
     storage = SimulatedHub(incarnation: random.next())
-    checks.removesDeletions = setup.truncates
-    checks.isRemoved = { [storage, hashing] in storage.removed[hashing.name(of: $0)] != nil }
-    checks.hasReturned = { [storage, hashing] in storage.returned.contains(hashing.name(of: $0)) }
-    checks.isDeleted = { [storage, hashing] id in
-      let name = hashing.name(of: id)
-      return storage.state.records[name]?.isDeleted ?? false
-    }
     for number in 0..<setup.deviceCount {
       let store = SimulatedStore(device: newIdentity(), range: newRange())
       let errors = [0, 0, -Self.largestClockError, Self.largestClockError, Int64(random.number(below: 100)) - 50]
@@ -128,7 +121,7 @@ package final class Simulation {
         }
       }
     }
-    checks.wasMerged = { [devices] id in devices.contains { $0.store.successors[id] != nil } }
+    prepareChecks()
   }
 
   private func renewClient(_ device: SimulatedDevice) {
