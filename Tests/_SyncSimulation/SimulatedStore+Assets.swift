@@ -76,7 +76,6 @@ extension SimulatedStore {
       return uploaded[asset]
     }
     var isReady = true
-    func withValue(_ value: FieldValue, _ field: Field) -> Field { Field(field.property, value, field.stamp, field.rule) }
     let sendable = state.mapFields { field in
       guard let asset = field.value.asset else { return field }
       if asset.sealed != nil {
@@ -85,18 +84,18 @@ extension SimulatedStore {
         guard let entry, entry.location == .lost, entry.asset.content == asset.content, base?[field.property]?.value != field.value else {
           return field
         }
-        return base?[field.property] ?? withValue(.null, field)
+        return base?[field.property] ?? field.replacing(.null)
       }
-      if let sealed = sealed(asset, field.property) { return withValue(.asset(sealed), field) }
+      if let sealed = sealed(asset, field.property) { return field.replacing(.asset(sealed)) }
       // The value was replaced by a later save, or the object was deleted.
-      guard let value = present?[field.property]?.value else { return withValue(.null, field) }
-      guard let newer = value.asset, newer.sealed == nil else { return withValue(value, field) }
-      if let sealed = sealed(newer, field.property) { return withValue(.asset(sealed), field) }
+      guard let value = present?[field.property]?.value else { return field.replacing(.null) }
+      guard let newer = value.asset, newer.sealed == nil else { return field.replacing(value) }
+      if let sealed = sealed(newer, field.property) { return field.replacing(.asset(sealed)) }
       // The object was deleted or is hidden, and its bytes with it.
       let key = AssetKey(id: id, property: field.property)
       guard hasBytes(of: newer, key) else {
         abandonedAssets[key, default: []].insert(newer)
-        return withValue(.null, field)
+        return field.replacing(.null)
       }
       isReady = false
       return field

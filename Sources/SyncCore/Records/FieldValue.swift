@@ -144,4 +144,7 @@ package struct Field: Hashable, Sendable {
   package init(_ property: PropertyID, _ value: FieldValue, _ stamp: Stamp, _ rule: MergeRule = .latest) {
     (self.property, self.value, self.stamp, self.rule) = (property, value, stamp, rule)
   }
+
+  /// Returns the field with another value, with the stamp of the former one.
+  package func replacing(_ value: FieldValue) -> Field { Field(property, value, stamp, rule) }
 }

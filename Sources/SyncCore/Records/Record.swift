@@ -122,9 +122,7 @@ package struct Record: Hashable, Sendable {
 
   /// Returns the same record with values replaced.
   package func mapValues(_ transform: (Field) throws -> FieldValue) rethrows -> Record {
-    guard case .live(var fields) = content else { return self }
-    for index in fields.indices { fields[index].value = try transform(fields[index]) }
-    return Record(entity: entity, .live(fields))
+    try mapFields { $0.replacing(try transform($0)) }
   }
 }
 

@@ -88,7 +88,6 @@ extension StoreReplica {
     var isReady = true
     let present = state.fields.contains { $0.value.isUnsealed } ? try knownRecord(of: id) : nil
     let base = try entry(of: id)?.base?.record
-    func withValue(_ value: FieldValue, _ field: Field) -> Field { Field(field.property, value, field.stamp, field.rule) }
     let sendable = try state.mapFields { field in
       guard let asset = field.value.asset else { return field }
       let entry = try assetEntry(of: id, field.property)
@@ -98,15 +97,15 @@ extension StoreReplica {
           return field
         }
         // The former value keeps its stamp: a device that has the bytes of this one can send it.
-        return base?[field.property] ?? withValue(.null, field)
+        return base?[field.property] ?? field.replacing(.null)
       }
-      if let entry, entry.location == .both, entry.asset.content == asset { return withValue(.asset(entry.asset), field) }
+      if let entry, entry.location == .both, entry.asset.content == asset { return field.replacing(.asset(entry.asset)) }
       // The value was replaced by a later save, or the object was deleted.
-      guard let value = present?[field.property]?.value else { return withValue(.null, field) }
-      guard let newer = value.asset, newer.sealed == nil else { return withValue(value, field) }
-      if let entry, entry.location == .both, entry.asset.content == newer { return withValue(.asset(entry.asset), field) }
+      guard let value = present?[field.property]?.value else { return field.replacing(.null) }
+      guard let newer = value.asset, newer.sealed == nil else { return field.replacing(value) }
+      if let entry, entry.location == .both, entry.asset.content == newer { return field.replacing(.asset(entry.asset)) }
       // The object was deleted or is hidden, and the bytes with it. They cannot be uploaded anymore.
-      guard let (row, slot) = try slot(of: id, field.property), !row.isPlaceholder(slot) else { return withValue(.null, field) }
+      guard let (row, slot) = try slot(of: id, field.property), !row.isPlaceholder(slot) else { return field.replacing(.null) }
       isReady = false
       return field
     }
