@@ -102,6 +102,22 @@ final class DuplicateTests: XCTestCase {
     XCTAssertEqual(folders(of: devices[1]), [one])
   }
 
+  func testADeletionInACycleOfSuccessorsDeletesTheObject() throws {
+    let ids = (1...3).map { RecordID(high: 0, low: $0) }
+    let stamp = Stamp(HybridTime(milliseconds: 5), DeviceID(1))
+    let devices = try devices()
+    for (id, successor) in zip(ids, ids[1...] + ids[..<1]) {
+      let values: [PropertyID: FieldValue] = [Scenario.title: .text("Home"), .successor: .reference(successor)]
+      try devices[0].hold(Record(entity: Scenario.folder, values, stamp), of: id)
+    }
+    try synchronize(devices)
+    XCTAssertEqual(folders(of: devices[1]), [ids[0]])
+    // The device that deletes it does not know of the merges.
+    try devices[0].hold(Record(entity: Scenario.folder, .deleted(Stamp(HybridTime(milliseconds: 6), DeviceID(2)))), of: ids[2])
+    try synchronize(devices)
+    XCTAssertEqual(folders(of: devices[1]), [])
+  }
+
   func testAnObjectThatAppearsWhenItsRivalIsMergedIsCompared() throws {
     let scenario = Scenario(deviceCount: 4)
     let devices = scenario.devices

@@ -37,7 +37,7 @@ struct SimulateSync {
     exit(64)
   }
 
-  /// Runs seeds, and prints the first failures as tests.
+  /// Runs seeds, and prints the failures, the first ones as tests.
   private static func run(_ seeds: Range<UInt64>) -> Bool {
     let start = Date()
     var failures: [String: Int] = [:]
@@ -45,11 +45,13 @@ struct SimulateSync {
       let (setup, events) = SimulationRun.plan(seed)
       if let failure = SimulationRun.failure(setup, events) {
         failures[failure.invariant, default: 0] += 1
+        print("seed \(seed): \(failure)")
         if failures.values.reduce(0, +) <= 3 {
           let short = SimulationRun.shortened(setup, events, failure)
-          print("seed \(seed): \(failure)\nshortened to \(short.events.count) events: \(short.failure)")
+          print("shortened to \(short.events.count) events: \(short.failure)")
           print(SimulationRun.test(setup, short.events))
         }
+        fflush(nil)
       }
       let done = seed - seeds.lowerBound + 1
       if done % 10_000 == 0 { print("\(done) of \(seeds.count) seeds") }

@@ -17,7 +17,8 @@ struct DuplicateMerge {
   private let zone: ZoneState
   private var queue: [RecordID] = []
   private var holders: [UniqueKey: RecordID] = [:]
-  private var redirected: [RecordID: RecordID] = [:]
+  /// Records to whose successors pending saves must refer.
+  private var redirected: Set<RecordID> = []
   /// The relationships by which objects with unique values can require others, directly or indirectly.
   private let requirements: [PropertyID]
   /// Records that may appear, and that were queued for that.
@@ -40,8 +41,13 @@ struct DuplicateMerge {
   mutating func merge(_ changed: some Sequence<RecordID>) throws -> RecordSet {
     try process(changed)
     while !redirected.isEmpty {
-      let successors = redirected
-      redirected = [:]
+      // A successor can have got another one meanwhile.
+      var successors: [RecordID: RecordID] = [:]
+      for id in redirected {
+        let successor = try store.successor(of: id)
+        if successor != id { successors[id] = successor }
+      }
+      redirected = []
       // What pending saves refer to now may appear.
       appearing = RecordSet()
       try process(store.redirect(successors))
@@ -58,8 +64,8 @@ struct DuplicateMerge {
   }
 
   private mutating func process(_ id: RecordID) throws {
+    try followSuccessor(of: id)
     guard let state = try state(of: id), !state.isTombstone else { return }
-    if state.successor != nil { try followSuccessor(of: id) }
     for field in state.fields where field.property != .successor {
       if let destination = field.value.reference { try redirect(id, from: destination) }
     }
@@ -121,25 +127,39 @@ struct DuplicateMerge {
   /// What is on the hub remains, because other devices may show it already.
   private func rank(_ id: RecordID) throws -> (Int, RecordID) { (try store.entry(of: id)?.base == nil ? 1 : 0, id) }
 
-  /// Makes what refers to a record, which was merged into another one, refer to that.
+  /// Makes what refers to a record, or to those that were merged into it, refer to the successor.
   private mutating func followSuccessor(of id: RecordID) throws {
     let successor = try store.successor(of: id)
-    touched.insert(successor)
-    if successor == id { return }
     // In a cycle, the object can be that of another record than before.
-    if appearing.insert(successor) { queue.append(successor) }
-    redirected[id] = successor
-    for referrer in try store.referrers(of: id) {
-      touched.insert(referrer)
-      try redirect(referrer, from: id)
+    if successor != id {
+      touched.insert(successor)
+      if appearing.insert(successor) { queue.append(successor) }
     }
+    for id in try predecessors(of: id) {
+      touched.insert(id)
+      if id == successor { continue }
+      redirected.insert(id)
+      for referrer in try store.referrers(of: id) {
+        touched.insert(referrer)
+        try redirect(referrer, from: id)
+      }
+    }
+  }
+
+  /// Returns a record and those that were merged into it, directly or indirectly.
+  private func predecessors(of id: RecordID) throws -> Set<RecordID> {
+    var (found, next): (Set<RecordID>, [RecordID]) = ([id], [id])
+    while let id = next.popLast() {
+      next += try store.referrers(of: id, through: .successor).filter { found.insert($0).inserted }
+    }
+    return found
   }
 
   /// Makes a record refer to the successor of its destination, apart from what pending saves have written.
   private mutating func redirect(_ id: RecordID, from destination: RecordID) throws {
     let successor = try store.successor(of: destination)
     if successor == destination { return }
-    redirected[destination] = successor
+    redirected.insert(destination)
     touched.insert(id)
     guard var entry = try store.entry(of: id), let state = entry.state, !state.isTombstone else { return }
     if state.isLink {
