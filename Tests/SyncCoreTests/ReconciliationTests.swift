@@ -259,6 +259,28 @@ final class ReconciliationTests: XCTestCase {
     }
   }
 
+  func testARecordThatCanBeOpenedDuringAReconciliationIsRemovedIfTheHubDoesNotHaveIt() throws {
+    let (scenario, folder, _) = try scenario()
+    let (a, b) = (scenario.devices[0], scenario.devices[1])
+    let note = try a.insertNote("new", in: folder)
+    let name = b.keys.name(of: note)
+    b.keys.isMissing = { $0.name == name }
+    try synchronize(scenario)
+    XCTAssertEqual(try b.quarantinedCount(), 1)
+    try a.delete(note)
+    try removeDeletions(scenario)
+    var isReopened = false
+    try b.synchronize { action in
+      guard case .verify(let request) = action, case .records = request.query else { return }
+      b.keys.isMissing = { _ in false }
+      _ = try b.handle(.keysChanged)
+      isReopened = b.objects[note] != nil
+    }
+    XCTAssertTrue(isReopened)
+    try assertEqual(scenario)
+    XCTAssertNil(b.objects[note])
+  }
+
   func testARepeatedFirstRequestDoesNotAcknowledgeWhatWasDeletedSince() throws {
     let (scenario, _, notes) = try scenario()
     let (a, c) = (scenario.devices[0], scenario.addDevice())

@@ -13,12 +13,20 @@ extension SyncClient {
   }
 
   /// Opens the quarantined records for which there is a key now.
-  func reopenQuarantined(in store: some SyncStore) throws {
+  ///
+  /// - Returns: The IDs of the records that were opened.
+  func reopenQuarantined(in store: some SyncStore) throws -> [RecordName: RecordID] {
     var zone = try store.zone()
     var (changed, unexpected): ([RecordID], RecordSet) = ([], RecordSet())
-    try forEachQuarantined(in: store) { changed += try setBase($0, try? sealing.open($0), &zone, &unexpected, in: store) }
+    var ids: [RecordName: RecordID] = [:]
+    try forEachQuarantined(in: store) { stored in
+      let opened = try? sealing.open(stored)
+      ids[stored.name] = opened?.id
+      changed += try setBase(stored, opened, &zone, &unexpected, in: store)
+    }
     try store.setZone(zone)
     try updateObjects(of: changed, in: store)
+    return ids
   }
 
   /// Forgets the quarantined records, before everything is pulled again.

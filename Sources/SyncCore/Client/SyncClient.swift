@@ -99,7 +99,10 @@ package struct SyncClient {
         try requestReconciliation(in: store)
       }
       wantsPull = true
-    case .keysChanged: try store.transaction { try reopenQuarantined(in: store) }
+    case .keysChanged:
+      let opened = try store.transaction { try reopenQuarantined(in: store) }
+      // The hub may not have them anymore.
+      reconciliation?.ids.merge(opened) { $1 }
     case .copied:
       try store.transaction { try changeIdentity(isForked: false, in: store, environment) }
       (push, wantsPull) = (nil, true)
