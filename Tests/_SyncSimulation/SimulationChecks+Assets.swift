@@ -106,9 +106,10 @@ extension SimulationChecks {
         for device in simulation.devices { lost.formUnion(device.store.abandonedAssets[key] ?? []) }
         let values = writers.flatMap(\.changes).filter { $0.id == id }.compactMap { $0.values?[field.property]?.asset }
         if values.contains(where: lost.contains) { continue }
-        // A later save, which was lost with its store, had replaced the value before it was sent.
+        // A later save, which was lost with its store, had replaced the value or deleted the object before it was sent.
         let isReplaced = saves.contains { save in
-          save.isReplaced && writers.contains { $0.device == save.device } && save.changes.contains { $0.values?[field.property] != nil }
+          save.isReplaced && writers.contains { $0.device == save.device }
+            && save.changes.contains { $0.values.map { $0[field.property] != nil } ?? ($0.id == id) }
         }
         if isReplaced { continue }
         throw SimulationFailure(

@@ -58,6 +58,12 @@ extension SimulationChecks {
         continue
       }
       try checkReplacedReference(key, history, journaled[key] ?? [], view)
+      // A device that gets another identity can win over a value of the same time to which it has lost before.
+      let hasChangedOrder = history.written.contains { write in
+        Set(write.save.stamps.map(\.device)).count > 1
+          && history.written.contains { $0.save !== write.save && $0.save.lastTime == write.save.lastTime }
+      }
+      if hasChangedOrder { continue }
       let kept = (view.state(of: key.id)?[key.property].map { [$0] } ?? []) + (journaled[key] ?? [])
       var known: Set<Stamp> = []
       // Several devices can have written the same value: each of them is the one that is kept, or that a later save has known.

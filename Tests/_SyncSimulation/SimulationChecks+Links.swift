@@ -113,17 +113,19 @@ extension SimulationChecks {
       // The links of objects that have become one are joined.
       if history.values.values.contains(where: { $0.reference.map(merged.contains) ?? false }) { continue }
       if !history.values.values.allSatisfy({ $0.reference.map { objects[$0] != nil } ?? false }) { continue }
-      if view.state(of: id)?.isDeleted ?? isRemoved(id) {
-        // An end is there again, because the hub has removed its deletion, and perhaps that of the link too.
-        if history.values.values.contains(where: { $0.reference.map(hasReturned) ?? false }) { continue }
+      // An end is there again, because the hub has removed its deletion, and perhaps that of the link too.
+      let state = view.state(of: id)
+      if state?.isDeleted ?? true, history.values.values.contains(where: { $0.reference.map(hasReturned) ?? false }) { continue }
+      if state?.isDeleted ?? isRemoved(id) {
         throw SimulationFailure(invariant: "links are deleted with their ends only", detail: describe(id, history, view))
       }
       if history.isUncertain { continue }
-      if history.mustExist, objects[id] == nil {
+      // A link that is there again with its ends may have lost the additions that were deleted with them.
+      if history.mustExist, objects[id] == nil, !hasReturned(id) {
         throw SimulationFailure(invariant: "additions of links win", detail: describe(id, history, view))
       }
       // It was joined with that of an object that was merged and then deleted.
-      let others = (view.state(of: id)?.additions ?? []).filter { addition in
+      let others = (state?.additions ?? []).filter { addition in
         !addition.isOfBaseline && !history.additions.contains { $0.tags.contains(addition) }
       }
       if !others.isEmpty, simulation.model.syncModel.hasUniqueConstraints { continue }
