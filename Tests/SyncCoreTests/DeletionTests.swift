@@ -236,6 +236,8 @@ final class DeletionTests: XCTestCase {
       try synchronize(scenario)
       XCTAssertNotNil(a.objects[note])
       XCTAssertEqual(scenario.record(folder)?.isDeleted, false)
+      // Nothing has lost but the deletion, which has no values.
+      for device in [a, b] { XCTAssertEqual(device.journal.map(\.reason), []) }
       // It is final: the object remains without the reference.
       try b.delete(note)
       try synchronize(scenario)

@@ -100,12 +100,14 @@ extension SyncClient {
     if !taken.isEmpty { try store.addToJournal(JournalEntry(id, .destinationTaken, losing: Record(entity: base.entity, .live(taken)))) }
   }
 
-  /// Returns whether an object with unsent changes cannot exist without another one.
+  /// Returns whether an object with unsent changes cannot exist without another one, and does not deny its deletion.
   private func isRequired(_ id: RecordID, byChangesAfter settled: Int64, in store: some SyncStore) throws -> Bool {
     try store.referrers(of: id).contains { referrer in
       guard let pending = try store.pendingChanges(of: referrer, after: settled), !pending.isDeleted, !pending.isLink else { return false }
       let state = try (store.entry(of: referrer)?.state).applying(pending) ?? pending
-      return state.fields.contains { $0.value == .reference(id) && model.isRequired($0.property, of: state.entity) }
+      return state.fields.contains {
+        $0.value == .reference(id) && model.isRequired($0.property, of: state.entity) && !model.isDenying($0.property, of: state.entity)
+      }
     }
   }
 }
