@@ -205,9 +205,12 @@ final class SyncSchemaReportTests: XCTestCase {
         Entity("Folder") {
           Relationship("notes", toMany: "Note", inverse: "folder").onDelete(.cascade)
           Relationship("pages", toMany: "Page", inverse: "folder")
+          Relationship("covers", toMany: "Cover", inverse: "folder").onDelete(.deny)
         }
         Entity("Note") { Relationship("folder", to: "Folder", inverse: "notes").required() }
         Entity("Page") { Relationship("folder", to: "Folder", inverse: "pages").required() }
+        // A folder with covers is not deleted.
+        Entity("Cover") { Relationship("folder", to: "Folder", inverse: "covers").required() }
         Entity("Mark") { Relationship("folder", to: "Folder").required() }
       })
     XCTAssertEqual(

@@ -59,10 +59,12 @@ extension SyncSchema {
   }
 
   /// A required destination that is deleted on one device takes the object with it, also one that another device has moved there.
+  ///
+  /// With the delete rule Deny, the object keeps the destination instead.
   private func warning(_ relationship: CompiledRelationship) -> Finding? {
     guard !relationship.isOptional else { return nil }
     let inverse = model.inverse(of: relationship)
-    if inverse?.deleteRule == .cascade { return nil }
+    if let rule = inverse?.deleteRule, [.cascade, .deny].contains(rule) { return nil }
     let destination = model.entities[relationship.destinationEntity].name
     let advice =
       inverse.map { "declare the delete rule Cascade for \(destination).\($0.name)" } ?? "give it an inverse with the delete rule Cascade"
