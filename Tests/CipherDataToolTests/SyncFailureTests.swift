@@ -125,6 +125,13 @@ final class SyncFailureTests: XCTestCase {
       "other.store")
     try fixture.moveHub(back: "away")
     try fixture.succeed("run", "A.store")
+    try fixture.fail(
+      73, ["already synchronized", "A.store)", "sync leave"], "start", "A.store", "--hub", "third.store", "--recovery", "third")
+    try fixture.succeed("leave", "A.store")
+    for command in ["status", "pending", "conflicts", "journal", "run", "verify", "reconcile", "leave", "approve"] {
+      try fixture.fail(65, ["not synchronized", "A.store)", "sync start", "sync join"], command, "A.store")
+    }
+    try fixture.fail(65, ["not synchronized", "A.store)"], "restore", "A.store", "1")
   }
 
   func testMessagesOfTheKeyFilesOfAHubNameThemAndWhatToDo() async throws {

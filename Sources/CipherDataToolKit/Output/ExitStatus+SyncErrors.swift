@@ -17,15 +17,17 @@ extension SyncError {
 
   /// The message, which names the commands that help.
   var toolMessage: String {
+    let text: String
     switch code {
     case .notSynchronized:
-      return "The store is not synchronized. “cipherdata sync start” creates an account, “cipherdata sync join” adds the store to one."
-    case .alreadySynchronized: return "The store is already synchronized. “cipherdata sync leave” ends that."
+      text = "The store is not synchronized. “cipherdata sync start” creates an account, “cipherdata sync join” adds the store to one."
+    case .alreadySynchronized: text = "The store is already synchronized. “cipherdata sync leave” ends that."
     case .historyMissing:
-      return "\(message) “cipherdata sync leave” and “cipherdata sync join” begin again, and find what was changed since."
-    case .neededBySynchronization: return "\(message) “cipherdata sync leave” ends synchronization."
+      text = "\(message) “cipherdata sync leave” and “cipherdata sync join” begin again, and find what was changed since."
+    case .neededBySynchronization: text = "\(message) “cipherdata sync leave” ends synchronization."
     default: return description
     }
+    return path.map { "\(text) (\($0))" } ?? text
   }
 }
 
