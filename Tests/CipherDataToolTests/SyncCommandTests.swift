@@ -3,6 +3,7 @@ import Foundation
 import ObjectContext
 import ObjectModel
 import ObjectStore
+import SQLCipherConnection
 import SQLCipherStore
 import StoreKeys
 import XCTest
@@ -317,6 +318,28 @@ final class SyncCommandTests: XCTestCase {
     for key in ["records", "objects"] { XCTAssertEqual(json[key], .array([]), key) }
     try fixture.moveHub(to: "away")
     try fixture.fail(66, ["hub.store"], "verify", "A.store")
+  }
+
+  func testWhatWasChangedByOtherMeansIsNamedAndRepaired() async throws {
+    let fixture = try await SyncFixture.joined()
+    let path = fixture.tool.path("A.store")
+    let keyring = try await StoreKeyring.unlock(storePath: path, key: .passphrase(ToolFixture.passphrase))
+    let connection = try Connection(opening: path, key: keyring.databaseKey())
+    try connection.execute("UPDATE Note SET text = 'changed' WHERE text = 'one'")
+    try connection.execute("DELETE FROM Note WHERE text = 'three'")
+    connection.close()
+    let verified = try fixture.sync(["verify", "A.store"])
+    XCTAssertEqual(verified.status, 1)
+    XCTAssertEqual(verified.output.split(separator: "\n").count, 2)
+    for text in ["different from its record", "missing, although there is a record"] {
+      XCTAssertTrue(verified.output.contains(text), verified.output)
+    }
+    for text in ["in 2 objects", "cipherdata sync reconcile"] { XCTAssertTrue(verified.error.contains(text), verified.error) }
+    XCTAssertEqual(try fixture.status("A.store")["verified"], .bool(false))
+    let repaired = try fixture.succeed("reconcile", "A.store").output
+    XCTAssertTrue(repaired.contains("2 objects differed from the records."), repaired)
+    try fixture.assertEqualContents(count: 4)
+    XCTAssertEqual(try fixture.succeed("verify", "A.store").output, "The store and the hub agree.\n")
   }
 
   func testTheStatusDoesNotWaitForAProcessThatWrites() async throws {

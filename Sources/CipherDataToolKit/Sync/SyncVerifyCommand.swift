@@ -40,9 +40,9 @@ extension SyncCommand {
       if !result.objects.isEqual {
         let count = Self.count(result.objects.differences.count, "object", hasMore: result.objects.hasMore)
         parts.append(
-          "The store differs from its records in \(count), which were changed by other means than this library. “cipherdata sync leave” and "
-            + "“cipherdata sync join” make them again from the records.")
+          "The store differs from its records in \(count), which were changed by other means than this library.")
       }
+      parts.append("“cipherdata sync reconcile” repairs that.")
       return parts.joined(separator: " ")
     }
 
