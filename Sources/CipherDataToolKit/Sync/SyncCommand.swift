@@ -9,8 +9,8 @@ struct SyncCommand: AsyncParsableCommand {
       creates the hub, an account and its recovery key, `join` adds a store of the same model by that key or with the approval of another \
       device (`approve`), and `run` sends and receives what has changed. Saves do not wait for the hub: what is saved while it is away is sent later.
 
-      One-to-one relationships that are their own inverse, and uniqueness constraints over computed values, are not synchronized yet: \
-      `start` and `join` refuse a model that has them, and list them.
+      Uniqueness constraints over computed values, or over attributes with a merge rule, are not synchronized yet: `start` and `join` refuse a \
+      model that has them, and list them. `cipherdata model lint --sync` says how each property of a model is merged.
       """,
     subcommands: [
       Start.self, Join.self, Approve.self, Run.self, Status.self, Pending.self, Conflicts.self, Journal.self, Restore.self, Verify.self,

@@ -21,7 +21,9 @@ extension SyncCommand {
     @Option(
       help: ArgumentHelp("Remove the entries that were noticed before a date, instead of printing them.", valueName: "date"),
       transform: { text in
-        guard let seconds = InstantText.seconds(text) else { throw ValidationError("“\(text)” is no date, such as 2026-01-31.") }
+        guard let seconds = InstantText.seconds(text) else {
+          throw ValidationError("“\(text)” is not a date. Write one such as 2026-01-31.")
+        }
         return Date(timeIntervalSinceReferenceDate: seconds)
       }) var removeBefore: Date?
     @Option(help: "The output format.") var format = InfoCommand.Format.text
@@ -46,7 +48,9 @@ extension SyncCommand {
         try JournalText.write(items, model, to: sink)
       }
       try sink.flush()
-      if items.isEmpty { Tool.note("nothing has lost") }
+      if items.isEmpty {
+        Tool.note(all ? "nothing has lost" : "nothing has lost that was not restored; --all also prints what was restored")
+      }
     }
   }
 
