@@ -118,6 +118,32 @@ final class DuplicateTests: XCTestCase {
     XCTAssertEqual(folders(of: devices[1]), [])
   }
 
+  func testASaveInPartsIsSentWholeAlthoughTwoOfItsLinksBecomeOne() throws {
+    let scenario = Scenario()
+    let (a, b) = (scenario.devices[0], scenario.devices[1])
+    b.limits.changesInCommit = 1
+    for device in scenario.devices { try device.adoptModel(Self.model) }
+    let folders = try ["one", "other", "target"].map { try a.insertFolder($0) }
+    let note = try a.insertNote("before", in: folders[2])
+    try synchronize([a, b])
+    let links = folders.prefix(2).map { Link(Scenario.mentions, from: $0, to: folders[2], isSymmetric: false) }
+    let additions = zip(links, folders).map {
+      PendingChange.addition(of: $0, Scenario.linkID($1, folders[2]), Stamp(.zero, b.zone.device))
+    }
+    try b.save(additions + [PendingChange(note, entity: Scenario.note, [Scenario.text: .text("after")])])
+    // The folders become one when the hub has a part of the save.
+    try a.set(Scenario.title, .text("one"), of: folders[1], Scenario.folder)
+    try a.synchronize(.save)
+    let first = try XCTUnwrap(b.handle(.save).first)
+    let second = try XCTUnwrap(b.handle(scenario.answer(first)).first)
+    guard case .push(let commit) = second, commit.part.number == 1 else { return XCTFail("\(second)") }
+    b.restart()
+    try synchronize([a, b])
+    XCTAssertEqual(self.folders(of: a).count, 2)
+    XCTAssertEqual(a.links.count, 1)
+    XCTAssertEqual(a.objects[note]?.values[Scenario.text], .text("after"))
+  }
+
   func testAnObjectThatAppearsWhenItsRivalIsMergedIsCompared() throws {
     let scenario = Scenario(deviceCount: 4)
     let devices = scenario.devices

@@ -48,9 +48,12 @@ struct DuplicateMerge {
         if successor != id { successors[id] = successor }
       }
       redirected = []
+      let changed = try store.redirect(successors)
+      // Links that became one count as one: the next part of a save would begin too late. The hub discards the parts that it has.
+      if !changed.isEmpty, case .changes? = try store.outbox()?.next { try store.setOutbox(nil) }
       // What pending saves refer to now may appear.
       appearing = RecordSet()
-      try process(store.redirect(successors))
+      try process(changed)
     }
     return touched
   }
