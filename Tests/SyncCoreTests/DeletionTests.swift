@@ -123,6 +123,20 @@ final class DeletionTests: XCTestCase {
     XCTAssertEqual(b.objects[folder]?.values[Scenario.color], .integer(7))
   }
 
+  /// Another device counts the attribute, which it has not changed.
+  func testADeletionKnowsAValueThatIsCountedSince() {
+    let known = Record(entity: Scenario.folder, [Scenario.color: .integer(2)], Stamp(HybridTime(milliseconds: 5), DeviceID(1)))
+    let stamp = Stamp(HybridTime(milliseconds: 6), DeviceID(1))
+    let mark = DeletionMark(seeing: known)
+    let deletion = Record(entity: Scenario.folder, .live([Field(.deletion, .deletion(mark), stamp, .deletion)]))
+    let unchanged = Field(Scenario.color, .null, stamp, .counter)
+    let counted = known.applying(Record(entity: Scenario.folder, .live([unchanged])))
+    XCTAssertEqual(counted[Scenario.color]?.rule, .counter)
+    XCTAssertTrue(counted.joined(with: deletion).isDeleted)
+    let added = Field(Scenario.color, Counter(adding: .integer(1), stamp).fieldValue, stamp, .counter)
+    XCTAssertFalse(known.applying(Record(entity: Scenario.folder, .live([added]))).joined(with: deletion).isDeleted)
+  }
+
   func testTheDeletionOfADeviceWithoutTheDeclarationIsFinal() throws {
     let (scenario, folder) = try scenario(Self.model())
     let (a, b) = (scenario.devices[0], scenario.devices[1])

@@ -26,7 +26,7 @@ extension SimulationChecks {
       if let time = times[Writer(record: id, property: property, device: stamp.device)], time >= stamp.time { return true }
       // What was there before the model declared a counter: it has the time of that value, but no device.
       return stamp.device == Counter.baseline
-        && times.contains { $0.key.record == id && $0.key.property == property && $0.value >= stamp.time }
+        && times.contains { $0.key.record == id && $0.key.property == property && $0.value == stamp.time }
     }
   }
 
@@ -69,7 +69,10 @@ extension SimulationChecks {
   func includesDeletion(_ change: PendingChange, of save: Save, _ state: Record) -> Bool {
     if state.isTombstone { return true }
     guard change.deletionMark != nil, let mark = state.deletionMark else { return false }
-    return save.stamps.contains { mark.hasSeenDeletion($0) }
+    // A corrected clock can have lowered the stamp of a deletion that was held.
+    return save.stamps.contains { stamp in
+      mark.hasSeenDeletion(stamp) || mark.entries.contains { $0.property == .deletion && $0.stamp.device == stamp.device }
+    }
   }
 
   /// Returns whether a state contains the reinsertion that a change is, or a later one.

@@ -36,7 +36,10 @@ extension SimulationChecks {
     }
     if change.isMove { return true }
     if change.isAddition {
-      return save.tags.contains { tag in state[PropertyID(tag.device.value)].map { $0.stamp.time >= tag.time } ?? false }
+      // A corrected clock can have lowered the stamp of an addition that was held.
+      return save.tags.contains { tag in
+        state[PropertyID(tag.device.value)].map { $0.stamp.time >= tag.time || $0.value == .integer(1) } ?? false
+      }
     }
     guard let position = save.changes.firstIndex(where: { $0.id == change.id }) else { return false }
     return (save.removed[position] ?? []).allSatisfy { tag in

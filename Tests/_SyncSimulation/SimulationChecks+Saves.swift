@@ -29,6 +29,8 @@ extension SimulationChecks {
     var tags: Set<Stamp> { Set(stamps.map { tag($0.time) }) }
     func tag(_ time: HybridTime) -> Stamp { Stamp(time, stamps[0].device) }
 
+    func isLink(_ id: RecordID) -> Bool { changes.contains { $0.id == id && $0.isLink } }
+
     /// Returns whether the save wrote a value.
     func has(written field: Field, of id: RecordID) -> Bool {
       changes.contains { change in

@@ -286,7 +286,8 @@ final class SimulationChecks {
           continue
         }
         // A pending save that a device has made refer to a successor can look like one of another copy of the store.
-        if let destination = field.value.reference, view.successors.contains(where: { $0.successor == destination }) { continue }
+        let fields = save.isLink(id) ? view.state(of: id)?.fields ?? [] : [field]
+        if fields.contains(where: { field in view.successors.contains { .reference($0.successor) == field.value } }) { continue }
         throw SimulationFailure(
           invariant: "saves are atomic",
           detail: "device \(device.number): save \(save.number) of device \(save.device) without \(change.id.low): "

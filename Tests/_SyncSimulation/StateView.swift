@@ -113,7 +113,9 @@ struct StateView {
     guard let mark = state.deletionMark else { return false }
     func isSeen(_ property: PropertyID, _ stamp: Stamp) -> Bool {
       mark.entries.contains { entry in
-        entry.stamp.device == stamp.device && entry.stamp.time >= stamp.time
+        // What a counter has begun with has the time of the value that it was before.
+        if stamp.device == Counter.baseline, entry.property == property, entry.stamp.time == stamp.time { return true }
+        return entry.stamp.device == stamp.device && entry.stamp.time >= stamp.time
           && (entry.property == property || entry.property == .deletion && property != .revival)
       }
     }

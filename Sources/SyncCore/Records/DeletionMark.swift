@@ -74,6 +74,12 @@ package struct DeletionMark: Hashable, Sendable {
   /// Returns whether the deletions have seen what was written to a property.
   func hasSeen(_ property: PropertyID, _ stamp: Stamp) -> Bool {
     if let time = time(of: property, by: stamp.device), time >= stamp.time { return true }
+    // A counter has begun with a value that a deletion has seen before it was counted.
+    if stamp.device == Counter.baseline,
+      entries.contains(where: { $0.property == property && !$0.isFixed && $0.stamp.time == stamp.time })
+    {
+      return true
+    }
     // What revives an object is written later than the reference that it follows from.
     if property == .revival { return false }
     return hasSeenDeletion(stamp)
