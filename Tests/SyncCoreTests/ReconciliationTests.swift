@@ -281,6 +281,25 @@ final class ReconciliationTests: XCTestCase {
     XCTAssertNil(b.objects[note])
   }
 
+  func testAnAnswerThatArrivesDuringAReconciliationBringsNothingBack() throws {
+    let (scenario, folder, _) = try scenario()
+    let (a, b) = (scenario.devices[0], scenario.devices[1])
+    let note = try b.insertNote("new", in: folder)
+    let accepted = try scenario.answer(XCTUnwrap(b.handle(.save).first))
+    try a.synchronize()
+    try a.delete(note)
+    try removeDeletions(scenario)
+    var isAnswered = false
+    try b.synchronize { action in
+      guard case .verify = action, !isAnswered else { return }
+      _ = try b.handle(accepted)
+      isAnswered = true
+    }
+    XCTAssertTrue(isAnswered)
+    XCTAssertNil(b.objects[note])
+    try assertEqual(scenario)
+  }
+
   func testARepeatedFirstRequestDoesNotAcknowledgeWhatWasDeletedSince() throws {
     let (scenario, _, notes) = try scenario()
     let (a, c) = (scenario.devices[0], scenario.addDevice())

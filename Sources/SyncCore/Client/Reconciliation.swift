@@ -16,6 +16,18 @@ package struct ReconciliationResult: Hashable, Sendable {
   package var isSumWrong = false
 
   package init() {}
+
+  /// Returns the changes of two comparisons, of which the second one has completed the first one.
+  func adding(_ other: ReconciliationResult) -> ReconciliationResult {
+    var both = self
+    both.differenceCount += other.differenceCount
+    both.differences = Array((differences + other.differences).prefix(Self.maximumDifferences))
+    both.fetchedCount += other.fetchedCount
+    both.removedCount += other.removedCount
+    both.resent += other.resent
+    both.isSumWrong = other.isSumWrong
+    return both
+  }
 }
 
 /// The comparison of a device's records with those of the hub, as far as it is kept in memory: a process that starts again begins it again.
@@ -39,6 +51,8 @@ struct Reconciliation {
   let point: ChainPoint
   /// The digest of the commit in the outbox, if the hub had accepted it by then.
   let listedOutbox: Digest?
+  /// Whether it is the second one in a row, because the sums differed after the first one.
+  var isRepeated = false
   var step: Step
   /// The request that was not answered yet.
   var request: VerificationRequest?

@@ -239,6 +239,8 @@ extension SyncClient {
   func settle(acceptedAs point: ChainPoint, _ hubTime: Int64, in store: some SyncStore, _ environment: Environment) throws -> Bool {
     try correctClock(hubTime, in: store, environment)
     guard let frozen = try store.outbox() else { return true }
+    // The records that are compared must not change meanwhile.
+    if reconciliation != nil { return false }
     var zone = try store.zone()
     // A pull up to the commit would have listed it, and the outbox would be empty, or will be when the pull is complete.
     let listed = zone.staging?.point ?? zone.base

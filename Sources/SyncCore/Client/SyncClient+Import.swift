@@ -58,13 +58,15 @@ extension SyncClient {
     var reconciliation = reconciliation
     try importStagedRecords(&reconciliation, in: store)
     let isEqual = try compareSums(page, in: store)
-    if !isEqual, reconciliation != nil {
+    // What has changed during the comparison may have been missed.
+    let mustReconcile = try !isEqual && reconciliation.map { $0.result.differenceCount > 0 && !$0.isRepeated } ?? true
+    if mustReconcile {
+      try requestReconciliation(in: store)
+    } else if !isEqual {
       try acceptSum(page, in: store)
       reconciliation?.result.isSumWrong = true
-    } else if !isEqual {
-      try requestReconciliation(in: store)
     }
-    return .complete(reconciliation?.result, mustReconcile: !isEqual && reconciliation == nil)
+    return .complete(reconciliation?.result, mustReconcile: mustReconcile)
   }
 
   /// Returns whether the staged records were read before the hub has accepted the last commit, and contain earlier states of its records.

@@ -57,6 +57,8 @@ package struct SyncClient {
   private(set) var reconciliation: Reconciliation?
   /// Whether a pull must be complete before records are compared, because the zone has changed otherwise than by commits.
   private var pullsFirst = false
+  /// Whether the sums differed after the last comparison, which had found differences.
+  private var repeatsReconciliation = false
   /// What the last comparison has changed, until it is taken.
   private var reconciliationResult: ReconciliationResult?
   /// The point at which the last commit was in conflict.
@@ -150,8 +152,9 @@ package struct SyncClient {
       try removeStaging(in: store)
       zone.staging = nil
     }
-    if zone.mustReconcile ?? false, !pullsFirst, reconciliation == nil, let begun = try reconciliation(in: store) {
+    if zone.mustReconcile ?? false, !pullsFirst, reconciliation == nil, var begun = try reconciliation(in: store) {
       try removeStaging(in: store)
+      begun.isRepeated = repeatsReconciliation
       (reconciliation, mustPull) = (begun, true)
       return nil
     }
@@ -230,7 +233,8 @@ package struct SyncClient {
       case .complete(let result, let mustReconcile):
         (mustPull, pullsFirst, reconciliation) = (mustReconcile, false, nil)
         if mustReconcile { wantsPull = true }
-        if let result { reconciliationResult = result }
+        repeatsReconciliation = mustReconcile && result != nil
+        if let result { reconciliationResult = reconciliationResult?.adding(result) ?? result }
       case .incomplete:
         wantsPull = true
         // The hub was restored meanwhile.
