@@ -83,6 +83,8 @@ final class SyncedStore {
   /// The limits of the client from the next restart on.
   var limits = SyncClient.Limits()
   private(set) var client: SyncClient
+  /// How far the clock of the device is ahead, in milliseconds.
+  var clockError: Int64 = 0
 
   /// Creates a store, and makes it a replica of the scenario's zone.
   ///
@@ -129,7 +131,11 @@ final class SyncedStore {
   func close() throws { try open.close() }
 
   /// Opens the closed store again.
-  func reopen(_ model: CompiledModel = MirrorModel.model) throws {
+  ///
+  /// - Parameter stages: Those of a migration to the model; none for one that is inferred.
+  func reopen(_ model: CompiledModel = MirrorModel.model, stages: [any MigrationStage] = []) throws {
+    var description = description
+    if !stages.isEmpty { description.stagedMigrationManager = StagedMigrationManager(stages) }
     open = try OpenStore(description, model: model)
     context = ManagedObjectContext(coordinator: open.coordinator)
     try reopenReplica()
@@ -158,7 +164,7 @@ final class SyncedStore {
 
   func handle(_ event: SyncClient.Event, in store: some SyncStore) throws -> [SyncClient.Action] {
     let environment = SyncClient.Environment(
-      wall: Int64(Date().timeIntervalSince1970 * 1_000), newDevice: DeviceID(.random(in: 100 ... .max)))
+      wall: Int64(Date().timeIntervalSince1970 * 1_000) + clockError, newDevice: DeviceID(.random(in: 100 ... .max)))
     return try client.handle(event, in: store, environment)
   }
 

@@ -184,6 +184,22 @@ package final class HistoryIDs: Sendable {
 
   // MARK: Identities
 
+  /// Returns the identity of a property that an entity had before a migration has removed it, by its last name. Returns nil if there was no
+  /// such property, or several.
+  package func removedProperty(named name: String, ofEntity number: Int) -> StableIdentifier? {
+    if assignment.removed.isEmpty { return nil }
+    var owners: [String] = []
+    var next: Int? = number
+    while let entity = next {
+      if let identifier = identifier(of: assignment.entities[entity]) { owners.append("\(identifier.text)/") }
+      next = model.entities[entity].parent
+    }
+    let found = assignment.removed.filter { $0.value == name }.compactMap { identifier(of: $0.key) }.filter { identifier in
+      owners.contains { identifier.text.hasPrefix($0) }
+    }
+    return found.count == 1 ? found[0] : nil
+  }
+
   private struct IdentityTable {
     let identifiers: [Int: StableIdentifier]
     let ids: [StableIdentifier: Int]

@@ -148,26 +148,26 @@ extension HistoryChangeReader {
     after number: Int64, begin: (PersistentHistoryTransaction) throws -> Void,
     body: (_ change: PendingReport.Change, _ isFirst: Bool) throws -> Void
   ) throws {
-    guard var reader = try historyReader(after: number) else { return }
+    guard let names = try history.historyIDs(), var reader = try historyReader(after: number) else { return }
     var objects = RowKeySet()
     var isBegun = false
     while let fragment = try reader.next() {
       if fragment.isFirst { (objects, isBegun) = (RowKeySet(), false) }
-      let changes = fragment.changes.filter(isSent)
+      let changes = fragment.changes.filter { isSent($0, names) }
       let ids = try history.stableIDs(of: changes.map(\.changedObjectID.reference))
       for (change, id) in zip(changes, ids) {
         if !isBegun { try begin(fragment.transaction) }
         isBegun = true
-        try body(pendingChange(change, id), objects.insert(change.changedObjectID.reference.rawValue))
+        try body(pendingChange(change, id, names), objects.insert(change.changedObjectID.reference.rawValue))
       }
     }
   }
 
-  private func pendingChange(_ change: PersistentHistoryChange, _ id: UUID?) -> PendingReport.Change {
+  private func pendingChange(_ change: PersistentHistoryChange, _ id: UUID?, _ ids: HistoryIDs) -> PendingReport.Change {
     let entity = schema.model.entities[change.changedObjectID.reference.entity]
     var (names, size): (Set<String>, Int64) = ([], 0)
     if change.changeType != .delete {
-      for (name, value) in change.newValues?.values ?? [:] where isSent(name, change, entity) {
+      for (name, value) in change.newValues?.values ?? [:] where isSent(name, change, entity, ids) {
         if change.changeType == .insert, value.isNull { continue }
         names.insert(name)
         size += value.valueSize

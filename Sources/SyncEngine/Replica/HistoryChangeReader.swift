@@ -63,14 +63,14 @@ struct HistoryChangeReader {
     after number: Int64, _ former: FormerRecords, _ body: (Change) throws -> Void, move: (Move) throws -> Void,
     end: (_ number: Int64, _ wall: Int64) throws -> Void
   ) throws -> Bool {
-    guard try history.historySettings()?.level == .values, var reader = try historyReader(after: number) else {
-      throw SyncError(.historyMissing, path: store.url?.path)
-    }
+    guard try history.historySettings()?.level == .values, let ids = try history.historyIDs(),
+      var reader = try historyReader(after: number)
+    else { throw SyncError(.historyMissing, path: store.url?.path) }
     var isWhole = false
     while let fragment = try reader.next() {
       let transaction = fragment.transaction
       if transaction.isWhole { isWhole = true }
-      try read(fragment.changes, former.records(in: transaction.transactionNumber), body, move)
+      try read(fragment.changes, former.records(in: transaction.transactionNumber), ids, body, move)
       if fragment.isLast { try end(transaction.transactionNumber, transaction.timestamp.millisecondsSince1970) }
     }
     return isWhole
@@ -79,10 +79,10 @@ struct HistoryChangeReader {
   /// Returns the number of transactions after a number that changed objects, and of the changed objects of each.
   func count(after number: Int64) throws -> (saves: Int, changes: Int) {
     var (saves, changes) = (0, 0)
-    guard var reader = try historyReader(after: number) else { return (0, 0) }
+    guard let ids = try history.historyIDs(), var reader = try historyReader(after: number) else { return (0, 0) }
     var objects = RowKeySet()
     while let fragment = try reader.next() {
-      for change in fragment.changes where isSent(change) { objects.insert(change.changedObjectID.reference.rawValue) }
+      for change in fragment.changes where isSent(change, ids) { objects.insert(change.changedObjectID.reference.rawValue) }
       guard fragment.isLast else { continue }
       if !objects.isEmpty { saves += 1 }
       changes += objects.count
@@ -111,16 +111,29 @@ struct HistoryChangeReader {
   }
 
   /// Whether a change of an object has anything to send.
-  func isSent(_ change: PersistentHistoryChange) -> Bool {
+  func isSent(_ change: PersistentHistoryChange, _ ids: HistoryIDs) -> Bool {
     if change.changeType != .update || !change.links.isEmpty || !change.orders.isEmpty { return true }
     let entity = schema.model.entities[change.changedObjectID.reference.entity]
-    return change.updatedProperties.contains { isSent($0, change, entity) }
+    return change.updatedProperties.contains { isSent($0, change, entity, ids) }
   }
 
   /// Whether a property of a change is sent.
-  func isSent(_ name: String, _ change: PersistentHistoryChange, _ entity: CompiledEntity) -> Bool {
-    guard !change.derivedProperties.contains(name), let slot = entity.storedSlot(named: name) else { return false }
-    return schema.entities[entity.number].property(inSlot: slot) != nil
+  func isSent(_ name: String, _ change: PersistentHistoryChange, _ entity: CompiledEntity, _ ids: HistoryIDs) -> Bool {
+    property(named: name, change, entity, ids) != nil
+  }
+
+  /// Returns the identity of a property of a change, or nil if it is not sent.
+  ///
+  /// A migration may have removed the property since. Other devices can have the former model, or one that has the property again.
+  private func property(
+    named name: String, _ change: PersistentHistoryChange, _ entity: CompiledEntity, _ ids: HistoryIDs
+  ) -> PropertyID? {
+    if change.derivedProperties.contains(name) { return nil }
+    if let slot = entity.storedSlot(named: name) { return schema.entities[entity.number].property(inSlot: slot)?.id }
+    guard entity.property(named: name) == nil, let value = change.newValues?.values[name] else { return nil }
+    // The bytes of a large value are removed with the property.
+    if case .large = value { return nil }
+    return ids.removedProperty(named: name, ofEntity: entity.number).map { PropertyID($0.number) }
   }
 
   /// Returns a reader of the transactions after a number; nil without a history.
@@ -133,7 +146,7 @@ struct HistoryChangeReader {
   }
 
   private func read(
-    _ changes: [PersistentHistoryChange], _ former: [ObjectReference: RecordID], _ body: (Change) throws -> Void,
+    _ changes: [PersistentHistoryChange], _ former: [ObjectReference: RecordID], _ ids: HistoryIDs, _ body: (Change) throws -> Void,
     _ move: (Move) throws -> Void
   ) throws {
     var identities = RecordIdentities(history, known: former)
@@ -153,7 +166,7 @@ struct HistoryChangeReader {
       if change.changeType != .delete { for next in moves(by: change, of: id, identities, former) { try move(next) } }
       var values: [PropertyID: FieldValue]?
       if change.changeType != .delete {
-        values = try self.values(change, entity, schema.model.entities[object.entity], identities)
+        values = try self.values(change, entity, schema.model.entities[object.entity], ids, identities)
         for link in change.links { try self.change(of: link, from: object, identities).map { try body(Change(change: $0)) } }
         if values?.isEmpty ?? true, change.changeType == .update { continue }
       }
@@ -218,16 +231,17 @@ struct HistoryChangeReader {
 
   /// Returns the new values of a change: of all properties for an inserted object, else of those that were set.
   private func values(
-    _ change: PersistentHistoryChange, _ entity: SyncSchema.Entity, _ compiled: CompiledEntity, _ identities: RecordIdentities
+    _ change: PersistentHistoryChange, _ entity: SyncSchema.Entity, _ compiled: CompiledEntity, _ ids: HistoryIDs,
+    _ identities: RecordIdentities
   ) throws -> [PropertyID: FieldValue] {
     var values: [PropertyID: FieldValue] = [:]
     if change.changeType == .insert { for property in entity.properties { values[property.id] = .null } }
-    for (name, value) in change.newValues?.values ?? [:] where !change.derivedProperties.contains(name) {
-      guard let slot = compiled.storedSlot(named: name), let property = entity.property(inSlot: slot) else { continue }
+    for (name, value) in change.newValues?.values ?? [:] {
+      guard let property = property(named: name, change, compiled, ids) else { continue }
       switch value {
-      case .attribute(let slot): values[property.id] = FieldValue(slot)
-      case .object(let id): values[property.id] = try id.map { .reference(try identities.record(of: $0.reference)) } ?? .null
-      case .large(let size, let digest): values[property.id] = Digest(bytes: digest).map { .asset(AssetReference(digest: $0, size: size)) }
+      case .attribute(let slot): values[property] = FieldValue(slot)
+      case .object(let id): values[property] = try id.map { .reference(try identities.record(of: $0.reference)) } ?? .null
+      case .large(let size, let digest): values[property] = Digest(bytes: digest).map { .asset(AssetReference(digest: $0, size: size)) }
       }
     }
     return values
