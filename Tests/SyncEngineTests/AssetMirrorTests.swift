@@ -264,6 +264,22 @@ final class AssetMirrorTests: AssetTestCase {
     for device in [one, other] { try await device.verify() }
   }
 
+  /// The delays after errors grow only if nothing is transferred in between.
+  func testAWatchedTransferContinuesSoonAfterEachBreak() async throws {
+    try await withSmallChunks {
+      let (one, _) = try await self.pair()
+      try one.insert("a", self.bytes(600_000))
+      one.hub.state.withLock { $0.callsUntilInterruption = 2 }
+      var delays: [Double] = []
+      for await update in one.service.watch() {
+        guard case .failure(_, _, let delay) = update else { break }
+        delays.append(delay)
+        one.hub.state.withLock { $0.callsUntilInterruption = delays.count < 3 ? 2 : nil }
+      }
+      XCTAssertEqual(delays, [1, 1, 1])
+    }
+  }
+
   func testSmallChangesBeforeALargeValueDoNotWaitForIt() async throws {
     try await withSmallChunks {
       let (one, other) = try await self.pair()

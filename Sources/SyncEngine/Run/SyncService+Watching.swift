@@ -1,6 +1,7 @@
 package import Foundation
 import ObjectStore
 import SyncHub
+import Synchronization
 
 extension SyncService {
   /// What a watching service has done.
@@ -15,7 +16,8 @@ extension SyncService {
   private enum Interval {
     /// Between pulls without a hint, because hints can be lost.
     static let pull = 30.0
-    /// The first delay after an error. It doubles with each further one, up to the last delay.
+    /// The first delay after an error. It doubles with each further one, up to the last delay, unless chunks of large values were transferred
+    /// before: over a line that breaks again and again, a transfer continues at once.
     static let firstDelay = 1.0
     static let lastDelay = 60.0
     /// Between attempts to watch the hub.
@@ -71,13 +73,17 @@ extension SyncService {
       if next > .now, (try? await Task.sleep(until: next)) == nil { return }
       guard let pulls = signal.take() else { continue }
       let began = Date()
+      let hasTransferred = Mutex(false)
       do {
-        let round = try await synchronize(pulls: pulls)
+        let round = try await synchronize(pulls: pulls) { round in
+          if round.sentBytes + round.receivedBytes > 0 { hasTransferred.withLock { $0 = true } }
+        }
         if round.pushed > 0 { next = .now + .seconds(Interval.gathering) }
         if !round.isEmpty { report(.round(round, began: began)) }
         delay = Interval.firstDelay
       } catch {
         if Task.isCancelled { return }
+        if hasTransferred.withLock({ $0 }) { delay = Interval.firstDelay }
         report(.failure(error, began: began, delay: delay))
         guard (try? await Task.sleep(for: .seconds(delay))) != nil else { return }
         delay = min(delay * 2, Interval.lastDelay)
