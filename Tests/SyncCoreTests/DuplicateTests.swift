@@ -29,7 +29,7 @@ final class DuplicateTests: XCTestCase {
     device.objects.filter { $0.value.entity == Scenario.folder }.map(\.key).sorted()
   }
 
-  func testTwoObjectsWithOneValueBecomeOneWithTheMembersOfBoth() throws {
+  func testCase10TwoObjectsWithOneValueBecomeOneWithTheMembersOfBoth() throws {
     let devices = try devices()
     let folders = try devices.map { try $0.insertFolder("Home") }
     let notes = try zip(devices, folders).map { device, folder in try device.insertNote("Note", in: folder) }
@@ -37,6 +37,21 @@ final class DuplicateTests: XCTestCase {
     let remaining = self.folders(of: devices[0])
     XCTAssertEqual(remaining.count, 1)
     for note in notes { XCTAssertEqual(devices[0].objects[note]?.values[Scenario.owner], .reference(remaining[0])) }
+  }
+
+  func testCase10TwoUniqueValuesSwappedInOneSave() throws {
+    let devices = try devices()
+    let (home, work) = (try devices[0].insertFolder("Home"), try devices[0].insertFolder("Work"))
+    try synchronize(devices)
+    try devices[0].save([
+      PendingChange(home, entity: Scenario.folder, [Scenario.title: .text("Work")]),
+      PendingChange(work, entity: Scenario.folder, [Scenario.title: .text("Home")]),
+    ])
+    try synchronize(devices)
+    for device in devices {
+      XCTAssertEqual(device.objects[home]?.values[Scenario.title], .text("Work"))
+      XCTAssertEqual(device.objects[work]?.values[Scenario.title], .text("Home"))
+    }
   }
 
   func testAMergeRemainsWhenTheValuesDifferLater() throws {

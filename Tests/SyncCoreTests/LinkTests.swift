@@ -171,7 +171,7 @@ final class LinkTests: XCTestCase {
   }
 
   /// Case 5: undoing the deletion of an object inserts it under another ID.
-  func testUndoingADeletionBringsLinksBackUnderNewIDs() throws {
+  func testCase5UndoingADeletionBringsLinksBackUnderNewIDs() throws {
     let (scenario, note, folder) = try scenario()
     let (a, b) = (scenario.devices[0], scenario.devices[1])
     try a.link(note, folder)

@@ -28,7 +28,7 @@ final class SyncPartsTests: XCTestCase {
   }
 
   /// Cases 17 and 18: the changes of a batch request become visible at once, also to a device that joins meanwhile.
-  func testTheChangesOfALargeSaveAreVisibleAtOnce() throws {
+  func testCases17And18TheChangesOfALargeSaveAreVisibleAtOnce() throws {
     let (scenario, folder) = try scenario()
     let (a, b) = (scenario.devices[0], scenario.devices[1])
     try a.insertNotes(10, in: folder)

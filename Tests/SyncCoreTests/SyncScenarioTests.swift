@@ -66,7 +66,7 @@ final class SyncScenarioTests: XCTestCase {
   }
 
   /// Case 2: a repeated commit gets its first answer, whatever has happened since.
-  func testACommitWhoseAnswerWasLostIsNotAppliedAgain() throws {
+  func testCase2ACommitWhoseAnswerWasLostIsNotAppliedAgain() throws {
     let scenario = Scenario()
     let (a, b) = (scenario.devices[0], scenario.devices[1])
     try a.synchronize()
@@ -86,7 +86,7 @@ final class SyncScenarioTests: XCTestCase {
   }
 
   /// Case 3: a wall clock that once was wrong.
-  func testAWallClockOf2040DoesNotWinForEver() throws {
+  func testCase3AWallClockOf2040DoesNotWinForEver() throws {
     let scenario = Scenario()
     let (a, b) = (scenario.devices[0], scenario.devices[1])
     let now: Int64 = 1_800_000_000_000
@@ -108,7 +108,7 @@ final class SyncScenarioTests: XCTestCase {
   }
 
   /// Case 4: killed at any point around freezing and sending, the same bytes go again.
-  func testTheSameBytesAreSentAgainAfterAKill() throws {
+  func testCase4TheSameBytesAreSentAgainAfterAKill() throws {
     for calls in 0..<60 {
       let scenario = Scenario()
       let (a, b) = (scenario.devices[0], scenario.devices[1])
@@ -134,7 +134,7 @@ final class SyncScenarioTests: XCTestCase {
   }
 
   /// Case 7: what is saved between the pull and its import stays, whatever the pull has read.
-  func testARowThatChangesBetweenAPullAndItsImportIsNotOverwritten() throws {
+  func testCase7ARowThatChangesBetweenAPullAndItsImportIsNotOverwritten() throws {
     for pageSize in [1, 1_000] {
       for savedBefore in 0..<3 {
         let scenario = Scenario()
@@ -171,7 +171,7 @@ final class SyncScenarioTests: XCTestCase {
   }
 
   /// Case 7: the same, if the process is killed at any point of the import.
-  func testWhatIsSavedAfterAnInterruptedImportIsNotOverwritten() throws {
+  func testCase7WhatIsSavedAfterAnInterruptedImportIsNotOverwritten() throws {
     for calls in 0..<80 {
       let scenario = Scenario()
       let (a, b) = (scenario.devices[0], scenario.devices[1])
@@ -193,7 +193,7 @@ final class SyncScenarioTests: XCTestCase {
   }
 
   /// Case 12: a required destination is deleted on one device while the other refers to it.
-  func testNoDeviceShowsANoteWithoutItsFolder() throws {
+  func testCase12NoDeviceShowsANoteWithoutItsFolder() throws {
     for isDeletionFirst in [true, false] {
       let scenario = Scenario()
       let (a, b) = (scenario.devices[0], scenario.devices[1])
@@ -215,7 +215,7 @@ final class SyncScenarioTests: XCTestCase {
   }
 
   /// Case 16: an undo is a new change, which merges with what was imported meanwhile.
-  func testAnUndoAfterAnImportIsANewChange() throws {
+  func testCase16AnUndoAfterAnImportIsANewChange() throws {
     for isSent in [true, false] {
       let scenario = Scenario()
       let (a, b) = (scenario.devices[0], scenario.devices[1])

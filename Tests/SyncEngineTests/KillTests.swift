@@ -195,6 +195,37 @@ final class KillTests: XCTestCase {
     return (try SyncedStore(scenario, 1), try SyncedStore(scenario, 2), SyncChecks())
   }
 
+  func testCase4TheSameBytesAreSentAgainAfterAKill() throws {
+    let scenario = Scenario(deviceCount: 0)
+    let store = try SyncedStore(scenario, 1)
+    try store.synchronize()
+    var (call, frozenCount, isKilled) = (0, 0, true)
+    while isKilled {
+      try store.context.insert("Folder", ["title": "\(call)"])
+      try store.context.save()
+      do {
+        _ = try store.handle(.save, in: FragileStore(store.replica, lastCall: call))
+        isKilled = false
+      } catch is FragileStore.Kill {}
+      call += 1
+      let frozen = try store.replica.transaction { try store.replica.outbox() }
+      try store.reopenReplica()
+      let sent = try store.handle(.save).compactMap { if case .push(let commit) = $0 { commit } else { nil } }
+      XCTAssertEqual(sent.count, 1)
+      if let frozen {
+        frozenCount += 1
+        XCTAssertEqual(sent, [frozen.commit])
+      }
+      let count = scenario.commitCount
+      store.restart()
+      try store.synchronize()
+      XCTAssertEqual(scenario.commitCount, count + 1)
+    }
+    XCTAssertGreaterThan(call, 10)
+    XCTAssertGreaterThan(frozenCount, 0)
+    XCTAssertEqual(try store.contents().count, call)
+  }
+
   func testKilledAtTheFirstRequest() throws { try kill { _ in .remoteChange } }
 
   func testKilledWhileAPullIsImported() throws {

@@ -92,4 +92,24 @@ final class LargeSaveTests: XCTestCase {
     XCTAssertEqual(try count(other, size: 3), count)
     XCTAssertTrue(try one.isIdle)
   }
+
+  func testCase18ADeviceThatJoinsDuringAPushOfPartsSeesAllOfThemOrNone() throws {
+    let (one, _) = try stores()
+    try PendingSaves.$limit.withValue(limit) {
+      try one.context.execute(BatchInsertRequest(entityName: "Folder", objects: (0..<count).map { ["title": "\($0)"] }))
+      var joining: [SyncedStore] = []
+      _ = try send(one) { part in
+        guard part.number % 29 == 1 || part.isLast else { return }
+        let store = try SyncedStore(one.scenario, 10 + UInt64(joining.count))
+        joining.append(store)
+        for store in joining {
+          try store.synchronize()
+          XCTAssertEqual(try count(store, size: 7), 0, "before part \(part.number)")
+        }
+      }
+      XCTAssertGreaterThan(joining.count, 2)
+      for store in joining { try store.synchronize { XCTAssertTrue([0, count].contains(try count(store, size: 7))) } }
+      for store in joining { XCTAssertEqual(try count(store, size: 7), count) }
+    }
+  }
 }

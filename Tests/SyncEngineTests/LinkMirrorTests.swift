@@ -204,7 +204,7 @@ final class LinkMirrorTests: XCTestCase {
     }
   }
 
-  func testDeletingAnObjectLeavesNoLiveLinkAndUndoingItBringsTheLinksBack() throws {
+  func testCase5DeletingAnObjectLeavesNoLiveLinkAndUndoingItBringsTheLinksBack() throws {
     let (one, other) = try stores()
     one.context.undoManager = ContextUndoManager()
     try insertObjects(in: one.context)

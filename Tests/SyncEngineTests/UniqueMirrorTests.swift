@@ -60,7 +60,7 @@ final class UniqueMirrorTests: XCTestCase {
     try store.context.save()
   }
 
-  func testTheSameNameCreatedOnTwoDevicesEndsAsOneObjectWithBothSetsOfChildren() throws {
+  func testCase10TheSameNameCreatedOnTwoDevicesEndsAsOneObjectWithBothSetsOfChildren() throws {
     let stores = try stores()
     try insertTag("red", color: "crimson", children: 0..<2, in: stores[0])
     try insertTag("red", color: "scarlet", children: 2..<5, in: stores[1])
