@@ -110,6 +110,10 @@ extension SimulationChecks {
       return true
     }
     // With another rule, an earlier value can have replaced it. A later null is no version.
+    if let object = baseline[written.id], object.values[property] != nil {
+      let rule = baselineModels[written.id]?.merging(of: object.entity)[property] ?? .latest
+      if rule != .latest, rule != .custom { return true }
+    }
     return saves.contains { other in
       other.changes.contains { change in
         guard change.id == written.id, let value = change.values?[property] else { return false }

@@ -180,11 +180,12 @@ final class SimulationChecks {
     let view = StateView(state, simulation.model, device.model)
     // The objects are those that follow from base, held states and pending saves.
     let expected = view.objects()
-    // A device that cannot open the deletion of an end, or to which a restored hub has brought the end back, can add its link again, until that
-    // is sent.
+    // A device that cannot open the deletion of an end, or to which a restored hub or a device that was away has brought the end back, can add
+    // its link again, until that is sent.
     func isAddedAgain(_ id: RecordID) -> Bool {
-      guard simulation.setup.losesKeys || !isComparable, let object = state.objects[id], object.isLink else { return false }
-      return view.state(of: id)?.isDeleted ?? false
+      guard let object = state.objects[id], object.isLink, view.state(of: id)?.isDeleted ?? false else { return false }
+      let hasReturnedEnd = object.values.values.contains { $0.reference.map(hasReturned) ?? false }
+      return simulation.setup.losesKeys || !isComparable || hasReturnedEnd
     }
     // After a kill, the effects of a save on one-to-one relationships may not be reviewed yet.
     let isReviewing =
@@ -321,7 +322,9 @@ final class SimulationChecks {
     if mayBeJoined(change, view) { return true }
     // An object that was deleted before its insertion was sent leaves no record. Another object can have that.
     guard let state = view.state(of: change.id), state.isTombstone || view.serial(of: change.id) == save.serials[change.id] else {
-      return save.serials[change.id].map(deletions.contains) ?? false
+      // A store that was replaced repeatedly may not notice that its new object has the record of one that was lost.
+      let isReused = saves.contains { $0.isReplaced && $0.device == save.device && $0.changes.contains { $0.id == change.id } }
+      return isReused || (save.serials[change.id].map(deletions.contains) ?? false)
     }
     guard let values = change.values else { return includesDeletion(change, of: save, state) }
     if change.isLink { return includesLink(change, of: save, state) }
