@@ -220,4 +220,22 @@ final class SyncSchemaReportTests: XCTestCase {
       report.warnings.map(\.explanation).contains { $0.hasSuffix("declare the delete rule Cascade for Folder.pages") },
       "\(report.warnings)")
   }
+
+  func testBoundsOfCountsAndPossibleCyclesAreWarnings() throws {
+    let report = SyncSchemaReport(
+      try schema {
+        Entity("Item", abstract: true) { Relationship("parent", to: "Folder", inverse: "items") }
+        Entity("Folder", parent: "Item") { Relationship("items", toMany: "Item", inverse: "parent").onDelete(.cascade) }
+        Entity("Team", parent: "Item") {
+          Relationship("players", toMany: "Player", inverse: "team").count(1...5)
+          Relationship("captain", to: "Player", inverse: "captaincy")
+        }
+        Entity("Player") {
+          Relationship("team", to: "Team", inverse: "players")
+          Relationship("captaincy", to: "Team", inverse: "captain")
+        }
+      })
+    XCTAssertEqual(
+      report.warnings.map { "\($0.entity).\($0.property) \($0.reason)" }.sorted(), ["Item.parent cycle", "Team.players exceededCount"])
+  }
 }

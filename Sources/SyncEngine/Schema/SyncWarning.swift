@@ -11,6 +11,10 @@ package struct SyncWarning: Sendable, Hashable, CustomStringConvertible {
     case exceededBounds
     /// An object is deleted with a destination, although the model does not declare that.
     case deletedWithDestination
+    /// A to-many relationship can have another number of members than the model allows.
+    case exceededCount
+    /// Objects can become ancestors of each other.
+    case cycle
   }
 
   package let entity: String
@@ -27,12 +31,20 @@ extension SyncSchema {
   var warnings: [SyncWarning] { model.entities.flatMap(warnings) }
 
   private func warnings(_ entity: CompiledEntity) -> [SyncWarning] {
-    entities[entity.number].properties.compactMap { property in
-      let slot = entity.slots[property.slot]
-      guard slot.declaringEntity == entity.number else { return nil }
-      let found = slot.attribute.flatMap { Self.warning($0, name: slot.name) } ?? slot.relationship.flatMap(warning)
-      return found.map { SyncWarning(entity: entity.name, property: slot.name, reason: $0.reason, explanation: $0.explanation) }
+    func warning(_ property: String, _ finding: Finding) -> SyncWarning {
+      SyncWarning(entity: entity.name, property: property, reason: finding.reason, explanation: finding.explanation)
     }
+    let ofSlots = entities[entity.number].properties.flatMap { property -> [SyncWarning] in
+      let slot = entity.slots[property.slot]
+      guard slot.declaringEntity == entity.number else { return [] }
+      let found = [
+        slot.attribute.flatMap { Self.warning($0, name: slot.name) }, slot.relationship.flatMap(deletionWarning),
+        slot.relationship.flatMap(cycleWarning),
+      ]
+      return found.compactMap { $0.map { warning(slot.name, $0) } }
+    }
+    let declared = entity.toManyRelationships.filter { $0.sourceEntity == entity.number && !$0.isTransient }
+    return ofSlots + declared.compactMap { relationship in Self.countWarning(relationship).map { warning(relationship.name, $0) } }
   }
 
   private typealias Finding = (reason: SyncWarning.Reason, explanation: String)
@@ -61,7 +73,7 @@ extension SyncSchema {
   /// A required destination that is deleted on one device takes the object with it, also one that another device has moved there.
   ///
   /// With the delete rule Deny, the object keeps the destination instead.
-  private func warning(_ relationship: CompiledRelationship) -> Finding? {
+  private func deletionWarning(_ relationship: CompiledRelationship) -> Finding? {
     guard !relationship.isOptional else { return nil }
     let inverse = model.inverse(of: relationship)
     if let rule = inverse?.deleteRule, [.cascade, .deny].contains(rule) { return nil }
@@ -72,6 +84,28 @@ extension SyncSchema {
       .deletedWithDestination,
       "the destination is required, so the object is deleted when a device deletes the destination; make the relationship optional, or "
         + advice
+    )
+  }
+
+  /// Two devices can move two objects of a tree into each other.
+  private func cycleWarning(_ relationship: CompiledRelationship) -> Finding? {
+    let (source, destination) = (model.entities[relationship.sourceEntity], model.entities[relationship.destinationEntity])
+    guard source.subtree.contains(destination.number) || destination.subtree.contains(source.number),
+      model.inverse(of: relationship)?.isToMany ?? false
+    else { return nil }
+    return (
+      .cycle,
+      "two devices can move objects into each other, which are then ancestors of each other; end loops over ancestors when an object comes again"
+    )
+  }
+
+  /// The changes of several devices can each be within the bounds, and together exceed them.
+  private static func countWarning(_ relationship: CompiledRelationship) -> Finding? {
+    let description = relationship.relationshipDescription
+    guard description.minCount > 0 || description.maxCount > 0 else { return nil }
+    return (
+      .exceededCount,
+      "the changes of several devices can add up to a number of members outside the bounds; check it when you read the members"
     )
   }
 }
