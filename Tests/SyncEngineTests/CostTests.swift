@@ -7,6 +7,7 @@ import SyncCore
 import XCTest
 import _StoreSpecification
 import _SyncSimulation
+import _TestSupport
 
 @testable import SyncEngine
 
@@ -16,6 +17,45 @@ final class CostTests: XCTestCase {
     store.observer.reset()
     try body()
     return store.observer.statements
+  }
+
+  /// A store that can be synchronized and is not needs the statements and pages of one that cannot.
+  func testAStoreThatIsNotSynchronizedCostsNothing() throws {
+    let folder = try TemporaryFolder("CostTests")
+    var (statements, sizes): ([[String]], [[Int]]) = ([], [])
+    for name in ["without", "with"] {
+      let observer = SQLObserver()
+      var description = PersistentStoreDescription(url: folder.file(name), key: SyncedStore.databaseKey)
+      description.sqlObserver = observer
+      if name == "with" { description.sideTableOwners = [SyncTables.shared] }
+      var bytes: [Int] = []
+      func measure() throws {
+        for suffix in ["", "-wal"] {
+          let path = folder.file(name + suffix).path
+          bytes.append((try? FileManager.default.attributesOfItem(atPath: path)[.size] as? Int) ?? 0)
+        }
+      }
+      for _ in 0..<2 {
+        let open = try OpenStore(description, model: MirrorModel.model)
+        let context = open.newContext()
+        let root = try context.insert("Folder", ["title": "root"])
+        for number in 0..<300 { try context.insert("Note", ["title": "\(number)", "folder": root]) }
+        try context.save()
+        for note in try context.all("Note") { try note.setValue("text", forKey: "text") }
+        try context.save()
+        context.delete(root)
+        try context.save()
+        try measure()
+        try open.close()
+        try measure()
+      }
+      statements.append(observer.statements)
+      sizes.append(bytes)
+    }
+    XCTAssertEqual(statements[0], statements[1])
+    XCTAssertGreaterThan(statements[0].count, 10)
+    XCTAssertEqual(sizes[0], sizes[1])
+    XCTAssertTrue(sizes[0].contains { $0 > 4_096 })
   }
 
   func testASaveNeedsNoStatementMoreThanOneWithAHistory() throws {
