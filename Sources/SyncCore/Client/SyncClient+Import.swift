@@ -59,7 +59,7 @@ extension SyncClient {
     try importStagedRecords(&reconciliation, in: store)
     let isEqual = try compareSums(page, in: store)
     // What has changed during the comparison may have been missed.
-    let mustReconcile = try !isEqual && reconciliation.map { $0.result.differenceCount > 0 && !$0.isRepeated } ?? true
+    let mustReconcile = !isEqual && reconciliation.map { $0.result.differenceCount > 0 && !$0.isRepeated } ?? true
     if mustReconcile {
       try requestReconciliation(in: store)
     } else if !isEqual {
