@@ -54,6 +54,34 @@ final class MirrorTests: XCTestCase {
     XCTAssertEqual(values["size"], "2")
   }
 
+  func testPartsOfACompositeAreMergedOneByOneAndTransformedValuesArrive() throws {
+    let model = try CompiledModel(
+      ManagedObjectModel {
+        Composite("Place") {
+          Attribute("city", .string)
+          Attribute("street", .string)
+        }
+        Entity("Person") {
+          Attribute("home", composite: "Place")
+          Attribute("words", transforming: [String].self)
+        }
+      })
+    let scenario = Scenario(deviceCount: 0)
+    let (one, other) = (try SyncedStore(scenario, 1, model: model), try SyncedStore(scenario, 2, model: model))
+    let person = try one.context.insert("Person", ["home": ["city": "Rome", "street": "first"], "words": ["a", "b"]])
+    try one.context.save()
+    for store in [one, other] { try store.synchronize() }
+    try person.setValue("Milan", forKeyPath: "home.city")
+    try one.context.save()
+    let copy = try XCTUnwrap(try other.context.all("Person").first)
+    XCTAssertEqual(try copy.value(forKey: "words", as: [String].self), ["a", "b"])
+    try copy.setValue("second", forKeyPath: "home.street")
+    try other.context.save()
+    try synchronize([one, other])
+    let values = try XCTUnwrap(try one.contents().values.first)
+    XCTAssertEqual([values["home.city"], values["home.street"]], ["Milan", "second"])
+  }
+
   func testDeletionsCascadeOnBothSides() throws {
     let (one, other) = try stores()
     let root = try one.context.insert("Folder", ["title": "root"])
