@@ -10,13 +10,17 @@ import SyncEngine
 import SyncHub
 import Synchronization
 
-/// Arguments: a folder, a number of records, and how many of them differ. Prints a line of a table.
+/// Arguments: a folder, a number of records, and how many of them differ; or a folder, `transfer`, the megabytes of a large value, and the
+/// megabytes per second of the line. Prints a line of a table.
 @main
 enum CountedSync {
   static func main() async throws {
     let arguments = CommandLine.arguments
+    if arguments.count == 5, arguments[2] == "transfer", let size = Int(arguments[3]), let speed = Int(arguments[4]), size > 0, speed > 0 {
+      return try await Transfer(in: URL(fileURLWithPath: arguments[1])).measure(size: size * 1_000_000, speed: speed * 1_000_000)
+    }
     guard arguments.count == 4, let count = Int(arguments[2]), let differences = Int(arguments[3]), 1...count ~= differences else {
-      print("usage: _CountedSync FOLDER RECORDS DIFFERENCES")
+      print("usage: _CountedSync FOLDER RECORDS DIFFERENCES | FOLDER transfer MEGABYTES MEGABYTES_PER_SECOND")
       exit(64)
     }
     try await Reconciliations(in: URL(fileURLWithPath: arguments[1])).measure(count: count, differences: differences)

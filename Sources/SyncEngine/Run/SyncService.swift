@@ -75,6 +75,16 @@ package final class SyncService: Sendable {
     }
   }
 
+  /// Continues to synchronize a store through another connection to its hub.
+  package static func resume(
+    _ store: PersistentStore, of coordinator: PersistentStoreCoordinator, through hub: any HubConnection
+  ) async throws -> SyncService {
+    try await onQueue {
+      let replica = try StoreReplica(store, of: coordinator)
+      return try SyncService(coordinator, store, hub, replica, takeLease(of: store))
+    }
+  }
+
   static func takeLease(of store: PersistentStore) throws -> SyncLease {
     let path = store.url?.path ?? ""
     if store.isReadOnly { throw SyncError(.readOnlyStore, path: path) }
