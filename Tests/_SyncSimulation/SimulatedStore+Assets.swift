@@ -84,7 +84,7 @@ extension SimulatedStore {
         guard let entry, entry.location == .lost, entry.asset.content == asset.content, base?[field.property]?.value != field.value else {
           return field
         }
-        return base?[field.property] ?? field.replacing(.null)
+        return base?[field.property] ?? field.withoutBytes
       }
       if let sealed = sealed(asset, field.property) { return field.replacing(.asset(sealed)) }
       // The value was replaced by a later save, or the object was deleted.

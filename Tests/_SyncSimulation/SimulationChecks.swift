@@ -342,6 +342,8 @@ final class SimulationChecks {
   /// Returns whether a state contains a value of a save that is not merged by a rule, or a later one.
   func includes(_ value: FieldValue, of property: PropertyID, _ save: Save, _ state: Record) -> Bool {
     guard let field = state[property] else { return false }
+    // The device did not have the bytes of a large value anymore.
+    if value.asset != nil, field == field.withoutBytes { return true }
     // A corrected clock has lowered the stamp of a value that was held, because the device could not open its record.
     if field.value == value, save.stamps.contains(where: { $0.device == field.stamp.device }) { return true }
     return field.stamp >= save.lowestStamp || (byStamp[field.stamp] ?? []).contains { $0.stamps.contains { $0 >= save.lowestStamp } }

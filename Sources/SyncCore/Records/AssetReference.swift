@@ -68,6 +68,12 @@ package struct ChunkID: Hashable, Comparable, Codable, Sendable {
   package static func < (one: ChunkID, other: ChunkID) -> Bool { one.digest < other.digest }
 }
 
+extension Field {
+  /// What a commit contains in place of a large value that neither the hub nor the device has: null, before any save. A device that has the
+  /// bytes can still send the value.
+  package var withoutBytes: Field { Field(property, .null, Stamp(HybridTime(value: 1), Counter.baseline), rule) }
+}
+
 extension Record {
   /// The large values of the record, by property.
   package var assets: [(property: PropertyID, asset: AssetReference)] {

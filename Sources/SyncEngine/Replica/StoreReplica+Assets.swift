@@ -96,8 +96,7 @@ extension StoreReplica {
         guard let entry, entry.location == .lost, entry.asset.content == asset.content, base?[field.property]?.value != field.value else {
           return field
         }
-        // The former value keeps its stamp: a device that has the bytes of this one can send it.
-        return base?[field.property] ?? field.replacing(.null)
+        return base?[field.property] ?? field.withoutBytes
       }
       if let entry, entry.location == .both, entry.asset.content == asset { return field.replacing(.asset(entry.asset)) }
       // The value was replaced by a later save, or the object was deleted.
