@@ -23,6 +23,8 @@ public struct CloudJournalEntry: Sendable, Hashable, Identifiable {
     /// The function of the application that merges the attribute has failed, and the other value was saved later: see
     /// `SyncMergeFunctions`.
     case failedMerge
+    /// The object was moved into another one that another device had moved into it.
+    case cycle
   }
 
   /// The number of the entry in the journal of its store.
@@ -72,6 +74,7 @@ extension CloudJournalEntry.Reason {
       case .destinationTaken: .destinationTaken
       case .duplicate: .duplicate
       case .failedMerge: .failedMerge
+      case .cycle: .cycle
       }
   }
 }

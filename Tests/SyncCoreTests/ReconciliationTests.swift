@@ -263,10 +263,8 @@ final class ReconciliationTests: XCTestCase {
     let (scenario, folder, _) = try scenario()
     let (a, b) = (scenario.devices[0], scenario.devices[1])
     let note = try a.insertNote("new", in: folder)
-    let name = b.keys.name(of: note)
-    b.keys.isMissing = { $0.name == name }
+    b.keys.isMissing = { [name = b.keys.name(of: note)] in $0.name == name }
     try synchronize(scenario)
-    XCTAssertEqual(try b.quarantinedCount(), 1)
     try a.delete(note)
     try removeDeletions(scenario)
     var isReopened = false
@@ -289,13 +287,12 @@ final class ReconciliationTests: XCTestCase {
     try a.synchronize()
     try a.delete(note)
     try removeDeletions(scenario)
-    var isAnswered = false
+    var requestCount = 0
     try b.synchronize { action in
-      guard case .verify = action, !isAnswered else { return }
-      _ = try b.handle(accepted)
-      isAnswered = true
+      if case .verify = action { requestCount += 1 }
+      if requestCount == 1 { _ = try b.handle(accepted) }
     }
-    XCTAssertTrue(isAnswered)
+    XCTAssertGreaterThan(requestCount, 0)
     XCTAssertNil(b.objects[note])
     try assertEqual(scenario)
   }

@@ -233,9 +233,13 @@ final class SyncSchemaReportTests: XCTestCase {
         Entity("Player") {
           Relationship("team", to: "Team", inverse: "players")
           Relationship("captaincy", to: "Team", inverse: "captain")
+          Relationship("idol", to: "Player", inverse: "fans")
+          Relationship("fans", toMany: "Player", inverse: "idol")
         }
       })
     XCTAssertEqual(
-      report.warnings.map { "\($0.entity).\($0.property) \($0.reason)" }.sorted(), ["Item.parent cycle", "Team.players exceededCount"])
+      report.warnings.map { "\($0.entity).\($0.property) \($0.reason)" }.sorted(), ["Player.idol cycle", "Team.players exceededCount"])
+    XCTAssertTrue(
+      report.warnings.contains { $0.explanation.hasSuffix("declare the delete rule Cascade for Player.fans") }, "\(report.warnings)")
   }
 }

@@ -16,6 +16,8 @@ struct SimulatedModel {
     var isDenying = false
     /// Whether the objects that refer to one are in an order.
     var isOrdered = false
+    /// Whether no object may be its own ancestor.
+    var isTree = false
   }
 
   struct Entity {
@@ -125,6 +127,7 @@ struct SimulatedModel {
         entities[number].assets = Set((0...random.number(below: 2)).map { PropertyID(UInt64(number * 100 + Self.firstAsset + $0)) })
       }
     }
+    Self.addTrees(to: &entities)
     self.entities = entities
     self.linkRelationships = linkRelationships
     var all = Dictionary(
@@ -135,7 +138,8 @@ struct SimulatedModel {
             references: Dictionary(uniqueKeysWithValues: entity.references.map { ($0.property, $0.isRequired) }),
             exclusive: Set(entity.references.filter(\.isExclusive).map(\.property)),
             mutual: Set(entity.references.filter(\.isMutual).map(\.property)),
-            denying: Set(entity.references.filter(\.isDenying).map(\.property)), updateWins: entity.updateWins, merging: entity.rules,
+            denying: Set(entity.references.filter(\.isDenying).map(\.property)),
+            trees: Set(entity.references.filter(\.isTree).map(\.property)), updateWins: entity.updateWins, merging: entity.rules,
             functions: entity.rules.filter { $0.value == .custom }.reduce(into: [:]) { $0[$1.key] = Self.function(for: $1.key) },
             unique: entity.unique.map { [UniqueConstraint($0.value, [$0])] } ?? [])
         )
@@ -152,6 +156,15 @@ struct SimulatedModel {
       for index in entities[number].references.indices where random.chance(0.5) {
         entities[number].references[index].isDenying = true
         entities[entities[number].references[index].destination].updateWins = true
+      }
+    }
+  }
+
+  private static func addTrees(to entities: inout [Entity]) {
+    for number in entities.indices where entities[number].attributes.count != 2 {
+      for (index, reference) in entities[number].references.enumerated()
+      where reference.destination == number && !reference.isRequired && !reference.isExclusive && !reference.isDenying {
+        entities[number].references[index].isTree = true
       }
     }
   }

@@ -260,6 +260,7 @@ final class SimulationChecks {
     // A record that cannot be opened, or that a restored hub has lost, can have a successor that is not known.
     if !simulation.setup.losesKeys, isComparable { try checkSuccessors(view, device) }
     try checkMovedPositions(device)
+    if isReviewed { try checkTrees(device) }
     try checkTotals(device, simulation)
     if !simulation.setup.losesKeys { try checkAtomicity(view, device) }
   }

@@ -2,16 +2,16 @@ import SyncCore
 
 /// The states of a device's records and the objects that follow from them, computed from the definition.
 struct StateView {
-  private let states: [RecordID: Record]
+  let states: [RecordID: Record]
   private let entries: [RecordID: RecordEntry]
   /// The records that refer to a record by a one-to-one relationship.
   private let claims: [PropertyID: [RecordID: [(stamp: Stamp, id: RecordID)]]]
-  private let model: SyncModel
+  let model: SyncModel
   /// Nil for real stores, whose objects have no serial numbers.
   private let simulated: SimulatedModel?
   private let unsynchronized: [RecordID: SyncedObject]
   /// The records that are neither deleted nor links that were removed.
-  private let live: Set<RecordID>
+  let live: Set<RecordID>
 
   init(_ state: SimulatedStore.State, _ simulated: SimulatedModel?, _ version: SyncModel) {
     (model, self.simulated) = (version, simulated)
@@ -188,6 +188,7 @@ struct StateView {
 
   /// Returns whether no other live record has a later reference to a destination that admits one referrer only.
   private func isLatest(_ field: Field, of id: RecordID) -> Bool {
+    if let entity = states[id]?.entity, model.isTree(field.property, of: entity) { return !closesCycle(field, of: id) }
     guard let destination = field.value.reference, let entity = states[id]?.entity, model.isExclusive(field.property, of: entity) else {
       return true
     }

@@ -105,6 +105,7 @@ enum JournalText {
     case .destinationTaken: "another object refers to the destination"
     case .duplicate: "another object had the same unique values"
     case .failedMerge: "the application's function could not merge it"
+    case .cycle: "the parent was moved into the object"
     }
   }
 

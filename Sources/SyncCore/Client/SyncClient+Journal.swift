@@ -97,7 +97,10 @@ extension SyncClient {
     let taken = base.fields.filter { field in
       field.value.reference != nil && new[field.property].map { $0.value == .superseded && $0.stamp == field.stamp } ?? false
     }
-    if !taken.isEmpty { try store.addToJournal(JournalEntry(id, .destinationTaken, losing: Record(entity: base.entity, .live(taken)))) }
+    for (reason, isTree) in [(JournalEntry.Reason.destinationTaken, false), (.cycle, true)] {
+      let losing = taken.filter { model.isTree($0.property, of: base.entity) == isTree }
+      if !losing.isEmpty { try store.addToJournal(JournalEntry(id, reason, losing: Record(entity: base.entity, .live(losing)))) }
+    }
   }
 
   /// Returns whether an object with unsent changes cannot exist without another one, and does not deny its deletion.

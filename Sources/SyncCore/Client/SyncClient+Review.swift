@@ -1,13 +1,13 @@
 extension SyncClient {
   /// Returns the records whose objects can depend on the references of a record: those that refer to the same destinations by one-to-one
-  /// relationships, and destinations whose deletion it denies.
+  /// relationships, its ancestors, and destinations whose deletion it denies.
   func rivals(of record: Record?, in store: some SyncStore) throws -> [RecordID] {
     guard let record else { return [] }
     let claimants = try record.claims(model).flatMap {
       let isMutual = model.isMutual($0.claim.property, of: record.entity)
       return try store.referrers(of: $0.claim.destination, through: $0.claim.property) + (isMutual ? [$0.claim.destination] : [])
     }
-    return claimants + record.deniedDestinations(model)
+    return try claimants + record.deniedDestinations(model) + (model.hasTrees ? store.ancestors(of: record, model) : [])
   }
 
   /// Updates objects that new saves have effects on which the application did not see.
@@ -51,7 +51,7 @@ extension SyncClient {
 
   /// Returns the relationships of an entity on which other objects than their owners depend.
   private func rivalReferences(of entity: EntityID) -> Set<PropertyID> {
-    model.entities[entity].map { $0.exclusive.union($0.denying) } ?? []
+    model.entities[entity].map { $0.exclusive.union($0.denying).union($0.trees) } ?? []
   }
 
   /// Returns the records with attributes that have rules and were changed by saves that become settled.

@@ -11,6 +11,9 @@ package struct SyncModel: Hashable, Sendable {
     /// The to-one relationships whose destinations cannot be deleted while an object refers to them: those whose inverse has the delete rule
     /// Deny. Of links, the ends.
     package var denying: Set<PropertyID>
+    /// The to-one relationships to parents: optional ones to objects of the same kind, whose inverse is a to-many relationship with the delete
+    /// rule Cascade. No object may be its own ancestor.
+    package var trees: Set<PropertyID>
     /// Whether an edit wins over a deletion that did not know it (``DeletionMark``). It must be set also if the deletion of an object can be
     /// denied. A device whose model does not say so deletes for good.
     package var updateWins: Bool
@@ -27,12 +30,12 @@ package struct SyncModel: Hashable, Sendable {
 
     package init(
       references: [PropertyID: Bool], exclusive: Set<PropertyID> = [], mutual: Set<PropertyID> = [], denying: Set<PropertyID> = [],
-      updateWins: Bool = false,
+      trees: Set<PropertyID> = [], updateWins: Bool = false,
       merging: [PropertyID: MergeRule] = [:], functions: [PropertyID: MergeFunction] = [:], unique: [UniqueConstraint] = [],
       isLink: Bool = false, isSymmetric: Bool = false
     ) {
       (self.unique, self.functions, self.mutual) = (unique, functions, mutual)
-      (self.denying, self.updateWins) = (denying, updateWins)
+      (self.denying, self.trees, self.updateWins) = (denying, trees, updateWins)
       (self.references, self.exclusive, self.merging) = (references, exclusive, merging)
       (self.isLink, self.isSymmetric) = (isLink, isSymmetric)
     }
@@ -68,6 +71,9 @@ package struct SyncModel: Hashable, Sendable {
   /// Returns whether the destination of a relationship cannot be deleted while an object refers to it.
   package func isDenying(_ property: PropertyID, of entity: EntityID) -> Bool { entities[entity]?.denying.contains(property) ?? false }
 
+  /// Returns whether a relationship is one to parents.
+  package func isTree(_ property: PropertyID, of entity: EntityID) -> Bool { entities[entity]?.trees.contains(property) ?? false }
+
   /// The relationships whose destinations cannot be deleted while an object refers to them.
   package var denyingReferences: Set<PropertyID> { entities.values.reduce(into: []) { $0.formUnion($1.denying) } }
 
@@ -86,7 +92,7 @@ package struct SyncModel: Hashable, Sendable {
   package var hasMergeRules: Bool { entities.values.contains { !$0.merging.isEmpty } }
 
   /// Whether objects can depend on a record that refers to them, or on another one that refers to the same object.
-  package var hasRivals: Bool { entities.values.contains { !$0.exclusive.isEmpty || !$0.denying.isEmpty } }
+  package var hasRivals: Bool { entities.values.contains { !$0.exclusive.isEmpty || !$0.denying.isEmpty || !$0.trees.isEmpty } }
 
   /// Whether edits can win over deletions.
   package var hasDeletionMarks: Bool { entities.values.contains(where: \.updateWins) }
@@ -96,4 +102,7 @@ package struct SyncModel: Hashable, Sendable {
 
   /// Whether there are one-to-one relationships.
   package var hasExclusiveReferences: Bool { entities.values.contains { !$0.exclusive.isEmpty } }
+
+  /// Whether there are relationships to parents.
+  package var hasTrees: Bool { entities.values.contains { !$0.trees.isEmpty } }
 }

@@ -17,6 +17,8 @@ package struct JournalEntry: Hashable, Sendable {
     case duplicate = 5
     /// The function of the application that merges the attribute has failed, and another value was saved later.
     case failedMerge = 6
+    /// The object was moved to a descendant of its own, since another device had moved that into it.
+    case cycle = 7
   }
 
   package let id: RecordID

@@ -28,6 +28,7 @@ extension Record {
 extension VisibleState {
   /// Returns whether no other record has replaced a reference.
   func holdsReference(_ field: Field, _ id: RecordID, _ state: Record) throws -> Bool {
+    if model.isTree(field.property, of: state.entity) { return try !closesCycle(field, id) }
     guard let destination = field.value.reference, model.isExclusive(field.property, of: state.entity) else { return true }
     if model.isMutual(field.property, of: state.entity) {
       return try self.state(of: destination)?[field.property]?.value.reference == id
@@ -54,7 +55,7 @@ extension VisibleState {
   }
 
   /// Returns the state of a record on the hub, if it is not deleted there.
-  private func liveBase(of id: RecordID) throws -> Record? {
+  func liveBase(of id: RecordID) throws -> Record? {
     guard let record = try store.entry(of: id)?.base?.record, !record.isDeleted else { return nil }
     return record
   }

@@ -153,6 +153,7 @@ package final class VisibleState {
     if (former != nil) != (object != nil) { waiting += try store.referrers(of: id).filter { !evaluated.contains($0) } }
     try updateOrphan(id, exists: object != nil)
     if model.hasExclusiveReferences { waiting += try updateClaims(of: id).filter { !evaluated.contains($0) } }
+    if model.hasTrees { waiting += try updateTrees(of: id).filter { !evaluated.contains($0) } }
     if !denyingReferences.isEmpty { waiting += try updateDeletion(of: id).filter { !evaluated.contains($0) } }
     if object != nil { try noteUnmergedValues(of: id) }
     if object == former { return nil }

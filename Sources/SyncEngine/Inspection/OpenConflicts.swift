@@ -80,7 +80,7 @@ extension JournalEntry {
   fileprivate func isOpen(_ object: SyncedObject?, _ schema: SyncSchema) -> Bool {
     switch reason {
     case .deletion, .destinationDeleted: return object == nil
-    case .destinationTaken: return object.map { object in losing.fields.contains { object.values[$0.property] == .null } } ?? false
+    case .destinationTaken, .cycle: return object.map { object in losing.fields.contains { object.values[$0.property] == .null } } ?? false
     case .laterChange, .duplicate, .failedMerge:
       guard let object, let winning, let number = schema.number(of: object.entity) else { return false }
       return winning.fields.contains { field in

@@ -17,6 +17,18 @@ extension CompiledModel {
 
   /// Returns whether the destination of a to-one relationship cannot be deleted while an object refers to it.
   func isDenying(_ relationship: CompiledRelationship) -> Bool { inverse(of: relationship).map { $0.deleteRule == .deny } ?? false }
+
+  /// Returns whether a to-one relationship is one to parents (``SyncModel/Entity/trees``).
+  func isTree(_ relationship: CompiledRelationship) -> Bool {
+    guard relationship.relationshipDescription.isOptional, let inverse = inverse(of: relationship) else { return false }
+    return inverse.isToMany && inverse.deleteRule == .cascade && isWithinHierarchy(relationship)
+  }
+
+  /// Returns whether an object can refer to another one of its kind by a relationship.
+  func isWithinHierarchy(_ relationship: CompiledRelationship) -> Bool {
+    let (source, destination) = (entities[relationship.sourceEntity], entities[relationship.destinationEntity])
+    return source.subtree.contains(destination.number) || destination.subtree.contains(source.number)
+  }
 }
 
 extension LinkRelationship {

@@ -40,6 +40,7 @@ package struct SyncSchema: Sendable {
         exclusive: Set(references.filter { $0.inverseSlot != nil }.map(\.id)),
         mutual: Set(references.filter { entity.slots[$0.slot].relationship.map { $0.inverseID == $0.id } ?? false }.map(\.id)),
         denying: Set(references.filter { entity.slots[$0.slot].relationship.map(model.isDenying) ?? false }.map(\.id)),
+        trees: Set(references.filter { entity.slots[$0.slot].relationship.map(model.isTree) ?? false }.map(\.id)),
         updateWins: model.updateWins(entity),
         merging: Dictionary(
           properties.filter { $0.mergeRule != .latest }.map { ($0.id, MergeRule($0.mergeRule)) }, uniquingKeysWith: { first, _ in first }),

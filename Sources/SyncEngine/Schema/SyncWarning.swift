@@ -89,13 +89,16 @@ extension SyncSchema {
 
   /// Two devices can move two objects of a tree into each other.
   private func cycleWarning(_ relationship: CompiledRelationship) -> Finding? {
-    let (source, destination) = (model.entities[relationship.sourceEntity], model.entities[relationship.destinationEntity])
-    guard source.subtree.contains(destination.number) || destination.subtree.contains(source.number),
-      model.inverse(of: relationship)?.isToMany ?? false
+    guard model.isWithinHierarchy(relationship), let inverse = model.inverse(of: relationship), inverse.isToMany,
+      !model.isTree(relationship)
     else { return nil }
+    let advice =
+      inverse.deleteRule == .cascade
+      ? "make the relationship optional"
+      : "declare the delete rule Cascade for \(model.entities[inverse.sourceEntity].name).\(inverse.name)"
     return (
       .cycle,
-      "two devices can move objects into each other, which are then ancestors of each other; end loops over ancestors when an object comes again"
+      "two devices can move objects into each other, which are then ancestors of each other; if that must not be, \(advice)"
     )
   }
 
