@@ -237,6 +237,7 @@ final class SyncSchemaReportTests: XCTestCase {
           Relationship("fans", toMany: "Player", inverse: "idol")
         }
       })
+    XCTAssertEqual(try merges(report, of: "Item")["parent"], .parent)
     XCTAssertEqual(
       report.warnings.map { "\($0.entity).\($0.property) \($0.reason)" }.sorted(), ["Player.idol cycle", "Team.players exceededCount"])
     XCTAssertTrue(

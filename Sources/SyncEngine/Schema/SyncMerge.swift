@@ -10,6 +10,8 @@ package enum SyncMerge: Sendable, Hashable {
   case toOne(isRequired: Bool)
   /// The same for a one-to-one relationship. Of several objects that refer to a destination, one keeps it.
   case oneToOne(isRequired: Bool)
+  /// The same for a relationship to parents: of two moves into each other, the earlier one remains.
+  case parent
   /// Members of a to-many relationship are added and removed one by one. Those of an ordered one that a save moves together stay together.
   case members(isOrdered: Bool)
   /// The members of the relationship follow from its inverse, `Entity.relationship`. Their order is merged as that of `members`.
@@ -27,7 +29,7 @@ package enum SyncMerge: Sendable, Hashable {
   package var name: String {
     switch self {
     case .value(let rule), .largeValue(let rule): rule.rawValue
-    case .toOne, .oneToOne: SyncMergeRule.latest.rawValue
+    case .toOne, .oneToOne, .parent: SyncMergeRule.latest.rawValue
     case .members: "members"
     case .inverse: "inverse"
     case .derived: "derived"
@@ -50,6 +52,7 @@ package enum SyncMerge: Sendable, Hashable {
     case .largeValue(let rule): "large value: " + SyncMerge.value(rule).explanation
     case .toOne(let isRequired): "the later change" + Self.requirement(isRequired)
     case .oneToOne(let isRequired): "the later change; one object refers to a destination" + Self.requirement(isRequired)
+    case .parent: "the later change; no object is its own ancestor"
     case .members(let isOrdered): "members are added and removed one by one; an addition wins" + Self.order(isOrdered)
     case .inverse(let name, let isOrdered): "follows from \(name)" + Self.order(isOrdered)
     case .derived: "computed on each device, not sent"

@@ -81,6 +81,7 @@ package struct SyncSchemaReport: Sendable {
   private static func toOne(_ relationship: CompiledRelationship, of entity: CompiledEntity, _ schema: SyncSchema) -> SyncMerge {
     if relationship.isTransient { return .transient }
     guard let property = schema.entities[entity.number].property(inSlot: relationship.index) else { return inverse(relationship, schema) }
+    if schema.model.isTree(relationship) { return .parent }
     return property.inverseSlot == nil ? .toOne(isRequired: !relationship.isOptional) : .oneToOne(isRequired: !relationship.isOptional)
   }
 
