@@ -40,7 +40,9 @@ final class SyncChecks {
     for save in state.saves { note(save, of: number, model) }
     let view = StateView(state, nil, model)
     let expected = view.objects()
-    for id in Set(expected.keys).union(state.objects.keys) where expected[id] != state.objects[id] {
+    // An application can have saved a cycle of parents, which the next round opens.
+    let isReviewed = state.saves.last.map { $0.number <= max(state.zone.reviewedThrough, state.zone.settledThrough) } ?? true
+    for id in Set(expected.keys).union(state.objects.keys) where isReviewed && expected[id] != state.objects[id] {
       throw SyncViolation(
         description: "store \(number): the object \(id.uuid) is \(String(describing: state.objects[id])), and should be "
           + "\(String(describing: expected[id]))")

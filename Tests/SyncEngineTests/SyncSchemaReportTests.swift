@@ -51,7 +51,7 @@ final class SyncSchemaReportTests: XCTestCase {
     XCTAssertEqual(
       try merges(report, of: "Folder"),
       [
-        "size": .value(.latest), "made": .value(.latest), "noteCount": .derived, "parent": .toOne(isRequired: false),
+        "size": .value(.latest), "made": .value(.latest), "noteCount": .derived, "parent": .parent,
         "children": .inverse("Folder.parent", isOrdered: false), "notes": .inverse("Note.folder", isOrdered: false),
         "cover": .inverse("Cover.folder", isOrdered: false),
         "friends": .members(isOrdered: false), "pinned": .members(isOrdered: false),

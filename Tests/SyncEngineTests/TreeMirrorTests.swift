@@ -93,6 +93,22 @@ final class TreeMirrorTests: XCTestCase {
     XCTAssertEqual(try parents(stores[0]).count, 3)
   }
 
+  /// An application without synchronization may have allowed it.
+  func testACycleFromBeforeSynchronizationIsOpened() throws {
+    let scenario = Scenario(deviceCount: 0)
+    let first = try SyncedStore(scenario, 1, model: Self.model) { open in
+      let context = ManagedObjectContext(coordinator: open.coordinator)
+      let folders = try (0..<20).map { try context.insert("Folder", ["name": "\($0)"]) }
+      for (folder, parent) in zip(folders, folders[1...] + folders[..<1]) { try folder.setValue(parent, forKey: "parent") }
+      try context.save()
+    }
+    let stores = [first, try SyncedStore(scenario, 2, model: Self.model)]
+    try synchronize(stores)
+    let parents = try parents(stores[1])
+    XCTAssertEqual(parents.count, 19)
+    XCTAssertEqual(try self.parents(stores[0]), parents)
+  }
+
   func testADeletedFolderTakesOnlyWhatIsInIt() throws {
     let stores = try stores()
     try move("a", into: "b", in: stores[0])

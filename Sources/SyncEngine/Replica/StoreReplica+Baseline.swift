@@ -82,7 +82,9 @@ extension StoreReplica {
       var state = try knownState()
       guard var progress = state.baseline else { return nil }
       let rows = try nextRows(&progress, maximumCount)
-      try addBaseline(rows)
+      let children = try addBaseline(rows)
+      // The application can have made cycles of parents.
+      if !children.isEmpty { try VisibleState(schema.syncModel, in: self, batch: maximumCount).update(children) }
       let links = rows.isEmpty ? try nextLinks(&progress, maximumCount) : []
       // A link that a pending save has added is sent with that save.
       for link in links where try row(of: link.id) == nil && !(pending().changes(of: link.id)?.hasAddition ?? false) {
@@ -99,8 +101,9 @@ extension StoreReplica {
     }
   }
 
-  private func addBaseline(_ rows: RowList) throws {
-    var identities = RecordIdentities(history)
+  /// - Returns: The records with parents in trees.
+  private func addBaseline(_ rows: RowList) throws -> [RecordID] {
+    var (identities, children): (RecordIdentities, [RecordID]) = (RecordIdentities(history), [])
     for row in rows {
       identities.add(row.reference)
       addReferences(of: row, to: &identities)
@@ -113,9 +116,13 @@ extension StoreReplica {
       if let change = try pending().changes(of: id), change.fields.count(where: { $0.value.position == nil }) == properties.count {
         continue
       }
-      if try self.row(of: id) == nil { try addBaseline(try object(row, of: id, identities), of: id) }
+      let object = try self.row(of: id) == nil ? try object(row, of: id, identities) : nil
+      if let object { try addBaseline(object, of: id) }
       if try self.row(of: id)?.object != row.reference { try setObject(row.reference, of: id) }
+      guard let object, let trees = schema.syncModel.entities[object.entity]?.trees else { continue }
+      if trees.contains(where: { object.values[$0]?.reference != nil }) { children.append(id) }
     }
+    return children
   }
 
   /// Adds an object as it was before the pending saves.
