@@ -196,4 +196,35 @@ final class DuplicateTests: XCTestCase {
     devices[3].restart()
     try synchronize(devices)
   }
+
+  /// It appears together with an object that it requires, which becomes the successor of the one that had its destination.
+  func testAnObjectThatAppearsWithASuccessorIsCompared() throws {
+    let scenario = Scenario(deviceCount: 3)
+    let (a, b, c) = (scenario.devices[0], scenario.devices[1], scenario.devices[2])
+    var model = Self.model
+    model.entities[Scenario.lock]?.unique = [UniqueConstraint(8, [Scenario.title])]
+    model.entities[Scenario.note]?.unique = [UniqueConstraint(9, [Scenario.text])]
+    for device in scenario.devices { try device.adoptModel(model) }
+    let folder = try a.insertFolder("Home")
+    try synchronize(scenario.devices)
+    func insertLock(_ title: String, on device: Scenario.Device) throws -> RecordID {
+      let id = device.newID()
+      try device.save(PendingChange(id, entity: Scenario.lock, [Scenario.lockFolder: .reference(folder), Scenario.title: .text(title)]))
+      return id
+    }
+    b.wall += 10_000
+    let (hidden, lock) = (try insertLock("old", on: a), try insertLock("new", on: b))
+    let note = try a.insertNote("note", in: hidden)
+    try synchronize(scenario.devices)
+    XCTAssertEqual([hidden, note].map { c.objects[$0] }, [nil, nil])
+    // The text is free on the third device.
+    try c.insertNote("note", in: folder)
+    try b.set(Scenario.title, .text("old"), of: lock, Scenario.lock)
+    try b.synchronize(.save)
+    for action in try c.handle(.remoteChange) { if case .pull = action { _ = try c.handle(scenario.answer(action)) } }
+    XCTAssertNotNil(c.objects[hidden])
+    XCTAssertEqual(c.objects.values.count { $0.values[Scenario.text] == .text("note") }, 1)
+    c.restart()
+    try synchronize(scenario.devices)
+  }
 }

@@ -23,6 +23,8 @@ struct DuplicateMerge {
   private let requirements: [PropertyID]
   /// Records that may appear, and that were queued for that.
   private var appearing = RecordSet()
+  /// Records of which those that require them were queued.
+  private var requiring = RecordSet()
   /// The records whose objects may change.
   private var touched = RecordSet()
 
@@ -52,7 +54,7 @@ struct DuplicateMerge {
       // Links that became one count as one: the next part of a save would begin too late. The hub discards the parts that it has.
       if !changed.isEmpty, case .changes? = try store.outbox()?.next { try store.setOutbox(nil) }
       // What pending saves refer to now may appear.
-      appearing = RecordSet()
+      (appearing, requiring) = (RecordSet(), RecordSet())
       try process(changed)
     }
     return touched
@@ -79,7 +81,7 @@ struct DuplicateMerge {
     }
     guard try exists(id, state) else { return }
     // What requires the object appears with it.
-    if !requirements.isEmpty, try store.object(of: id) == nil, appearing.insert(id) {
+    if !requirements.isEmpty, try store.object(of: id) == nil, requiring.insert(id) {
       for property in requirements { queue += try store.referrers(of: id, through: property) }
     }
     for key in state.uniqueKeys(model) {
@@ -118,12 +120,6 @@ struct DuplicateMerge {
     touched.insert(winner)
     touched.insert(loser)
     queue.append(loser)
-    // What has waited for the destinations of its one-to-one relationships appears.
-    for (claim, _) in lost.claims(model) {
-      for rival in try store.referrers(of: claim.destination, through: claim.property) where rival != loser {
-        if appearing.insert(rival) { queue.append(rival) }
-      }
-    }
     return winner
   }
 
@@ -142,6 +138,12 @@ struct DuplicateMerge {
       touched.insert(id)
       if id == successor { continue }
       redirected.insert(id)
+      // What has waited for the destinations of its one-to-one relationships appears.
+      for (claim, _) in try state(of: id)?.claims(model) ?? [] {
+        for rival in try store.referrers(of: claim.destination, through: claim.property) where rival != id {
+          if appearing.insert(rival) { queue.append(rival) }
+        }
+      }
       for referrer in try store.referrers(of: id) {
         touched.insert(referrer)
         try redirect(referrer, from: id)
