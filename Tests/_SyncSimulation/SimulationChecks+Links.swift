@@ -129,7 +129,7 @@ extension SimulationChecks {
       }
       // It was joined with that of an object that was merged and then deleted.
       let others = (state?.additions ?? []).filter { addition in
-        !addition.isOfBaseline && !history.additions.contains { $0.tags.contains(addition) }
+        !(addition.isOfBaseline && history.isBaseline) && !history.additions.contains { $0.tags.contains(addition) }
       }
       if !others.isEmpty, simulation.model.syncModel.hasUniqueConstraints { continue }
       if objects[id] != nil, !history.mayExist {

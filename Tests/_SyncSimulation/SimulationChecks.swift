@@ -184,8 +184,7 @@ final class SimulationChecks {
     // its link again, until that is sent.
     func isAddedAgain(_ id: RecordID) -> Bool {
       guard let object = state.objects[id], object.isLink, view.state(of: id)?.isDeleted ?? false else { return false }
-      let hasReturnedEnd = object.values.values.contains { $0.reference.map(hasReturned) ?? false }
-      return simulation.setup.losesKeys || !isComparable || hasReturnedEnd
+      return simulation.setup.losesKeys || !isComparable || removesDeletions
     }
     // After a kill, the effects of a save on one-to-one relationships may not be reviewed yet.
     let isReviewing =
