@@ -3,13 +3,18 @@ package import SyncCore
 /// Devices with notes in folders and a hub, for tests in which the order of all messages is given.
 ///
 /// A note requires its folder. A folder can have a parent, and at most one cover and one lock. A lock requires its folder. Notes have links to
-/// folders that they mention, and to related notes. A person can have a spouse.
+/// folders that they mention, and to related notes. A person can have a spouse. A folder has at most two stickers and two seals, which require
+/// it, and at most two links by which notes pin it. Two friends have one link, and a person at most two.
 package final class Scenario {
   package static let folder = EntityID(0)
   package static let note = EntityID(1)
   package static let cover = EntityID(2)
   package static let lock = EntityID(3)
   package static let person = EntityID(4)
+  package static let sticker = EntityID(5)
+  package static let seal = EntityID(6)
+  package static let pins = EntityID(12)
+  package static let friends = EntityID(13)
   package static let mentions = EntityID(10)
   package static let related = EntityID(11)
   package static let title = PropertyID(1)
@@ -20,13 +25,18 @@ package final class Scenario {
   package static let coverFolder = PropertyID(52)
   package static let lockFolder = PropertyID(53)
   package static let spouse = PropertyID(54)
+  package static let stickerFolder = PropertyID(55)
+  package static let sealFolder = PropertyID(56)
 
   package static let model = SyncModel(entities: [
     folder: SyncModel.Entity(references: [parent: false]), note: SyncModel.Entity(references: [owner: true]),
     cover: SyncModel.Entity(references: [coverFolder: false], exclusive: [coverFolder]),
     lock: SyncModel.Entity(references: [lockFolder: true], exclusive: [lockFolder]),
     person: SyncModel.Entity(references: [spouse: false], exclusive: [spouse], mutual: [spouse]),
-    mentions: .link(), related: .link(isSymmetric: true),
+    sticker: SyncModel.Entity(references: [stickerFolder: false], capacities: [stickerFolder: 2]),
+    seal: SyncModel.Entity(references: [sealFolder: true], capacities: [sealFolder: 2]),
+    mentions: .link(), related: .link(isSymmetric: true), pins: .link(capacities: [.linkDestination: 2]),
+    friends: .link(isSymmetric: true, capacities: [.linkSource: 2, .linkDestination: 2]),
   ])
 
   /// A device.

@@ -18,6 +18,8 @@ struct SimulatedModel {
     var isOrdered = false
     /// Whether no object may be its own ancestor.
     var isTree = false
+    /// How many objects can refer to one; nil if any number.
+    var capacity: Int?
   }
 
   struct Entity {
@@ -47,6 +49,8 @@ struct SimulatedModel {
     var denying: Set<PropertyID> = []
     /// The ends whose links are in an order.
     var ordered: Set<PropertyID> = []
+    /// How many links the ends admit.
+    var capacities: [PropertyID: Int] = [:]
   }
   let entities: [Entity]
   let linkRelationships: [LinkRelationship]
@@ -128,6 +132,7 @@ struct SimulatedModel {
       }
     }
     Self.addTrees(to: &entities)
+    Self.addCapacities(to: &entities, &linkRelationships)
     self.entities = entities
     self.linkRelationships = linkRelationships
     var all = Dictionary(
@@ -139,13 +144,15 @@ struct SimulatedModel {
             exclusive: Set(entity.references.filter(\.isExclusive).map(\.property)),
             mutual: Set(entity.references.filter(\.isMutual).map(\.property)),
             denying: Set(entity.references.filter(\.isDenying).map(\.property)),
-            trees: Set(entity.references.filter(\.isTree).map(\.property)), updateWins: entity.updateWins, merging: entity.rules,
+            trees: Set(entity.references.filter(\.isTree).map(\.property)), capacities: entity.capacities,
+            updateWins: entity.updateWins, merging: entity.rules,
             functions: entity.rules.filter { $0.value == .custom }.reduce(into: [:]) { $0[$1.key] = Self.function(for: $1.key) },
             unique: entity.unique.map { [UniqueConstraint($0.value, [$0])] } ?? [])
         )
       })
     for relationship in linkRelationships {
-      all[relationship.id] = .link(isSymmetric: relationship.isSymmetric, denying: relationship.denying)
+      all[relationship.id] = .link(
+        isSymmetric: relationship.isSymmetric, denying: relationship.denying, capacities: relationship.capacities)
     }
     syncModel = SyncModel(entities: all)
   }
@@ -235,10 +242,10 @@ struct SimulatedModel {
         earlier.entities[entity]?.updateWins = false
         if random.chance(0.5) { earlier.entities[entity]?.denying = [] }
       }
-      return earlier
+      return withoutCapacities(earlier)
     }
     let missing = (entities.map(\.id) + linkRelationships.map(\.id))[random.number(below: entities.count + linkRelationships.count)]
-    return SyncModel(entities: syncModel.entities.filter { $0.key != missing })
+    return withoutCapacities(SyncModel(entities: syncModel.entities.filter { $0.key != missing }))
   }
 
   /// Returns an entity that is not of links.

@@ -56,12 +56,14 @@ struct ObjectEditor {
   let original: [RecordID: SyncedObject]
   let model: SimulatedModel
   /// The version of the model that the device has.
-  private let version: SyncModel
+  let version: SyncModel
   /// Whether several devices often refer to the same objects by one-to-one relationships.
   private let hasManyClaims: Bool
   private let hasManyLinks: Bool
   private let hasManyMerges: Bool
   let device: DeviceID
+  /// Whether the application validates maximum counts.
+  var validatesCounts: Bool
   private let hashing = SimulatedHashing()
   /// The links that were removed by deleting one of their ends only.
   private var impliedRemovals: Set<RecordID> = []
@@ -72,6 +74,7 @@ struct ObjectEditor {
     objects: [RecordID: SyncedObject], model: SimulatedModel, version: SyncModel, _ setup: Simulation.Setup, on device: DeviceID
   ) {
     self.device = device
+    validatesCounts = device.value % 4 != 0
     (self.objects, original, self.model, self.version) = (objects, objects, model, version)
     (hasManyClaims, hasManyLinks, hasManyMerges) = (setup.hasManyClaims, setup.hasManyLinks, setup.hasManyMerges)
   }
@@ -117,7 +120,7 @@ struct ObjectEditor {
 
   /// Returns an object that a relationship can refer to.
   private func destination(_ reference: SimulatedModel.Reference, _ random: inout SimulationRandom) -> RecordID? {
-    let all = objects(of: reference.destination)
+    let all = objects(of: reference.destination).filter { hasRoom($0, reference) }
     if !reference.isExclusive { return random.element(of: all) }
     let taken = Set(objects.values.compactMap { $0.values[reference.property]?.reference })
     let free = all.filter { !taken.contains($0) }
@@ -233,6 +236,7 @@ struct ObjectEditor {
       objects[id] == nil && original[id] == nil && version.updateWins(object.entity)
         && model.entity(object.entity).references.allSatisfy { reference in
           guard reference.isRequired else { return true }
+          if let destination = object.values[reference.property]?.reference, !hasRoom(destination, reference) { return false }
           guard let destination = object.values[reference.property]?.reference, objects[destination] != nil else { return false }
           return !reference.isExclusive || !objects.values.contains { $0.values[reference.property] == .reference(destination) }
         }
@@ -242,7 +246,7 @@ struct ObjectEditor {
       object.values[unique] = .null
     }
     for reference in model.entity(object.entity).references {
-      if let destination = object.values[reference.property]?.reference, objects[destination] == nil {
+      if let destination = object.values[reference.property]?.reference, objects[destination] == nil || !hasRoom(destination, reference) {
         object.values[reference.property] = .null
       }
       release(reference, object.values[reference.property])
@@ -272,7 +276,11 @@ struct ObjectEditor {
     guard let source = end(relationship.source), let destination = end(relationship.destination) else { return }
     let link = Link(relationship.id, from: source, to: destination, isSymmetric: relationship.isSymmetric)
     let id = hashing.id(of: link)
-    if objects[id] == nil { objects[id] = SyncedObject(entity: link.relationship, link.values) } else { remove(id) }
+    if objects[id] != nil {
+      remove(id)
+    } else if hasRoom(for: link, relationship) {
+      objects[id] = SyncedObject(entity: link.relationship, link.values)
+    }
   }
 
   private mutating func remove(_ link: RecordID) {

@@ -111,6 +111,7 @@ package final class Simulation {
       // Objects from before synchronization.
       if random.chance(0.3) {
         var editor = ObjectEditor(objects: [:], model: model, version: version, setup, on: store.state.zone.device)
+        editor.validatesCounts = true
         for _ in 0..<(3 + random.number(below: 5)) { editor.insert(store.newID(), serial: newSerial(), &random) }
         if setup.hasLinks { for _ in 0..<4 { editor.changeLink(&random) } }
         store.setExistingObjects(editor.objects)

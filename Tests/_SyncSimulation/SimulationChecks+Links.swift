@@ -124,7 +124,8 @@ extension SimulationChecks {
       }
       if history.isUncertain { continue }
       // A link that is there again with its ends may have lost the additions that were deleted with them.
-      if history.mustExist, objects[id] == nil, !hasReturned(id) {
+      let hasNoRoom = view.isSurplus(.linkSource, of: id) || view.isSurplus(.linkDestination, of: id)
+      if history.mustExist, objects[id] == nil, !hasReturned(id), !hasNoRoom {
         throw SimulationFailure(invariant: "additions of links win", detail: describe(id, history, view))
       }
       // It was joined with that of an object that was merged and then deleted.

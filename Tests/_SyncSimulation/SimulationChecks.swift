@@ -233,6 +233,7 @@ final class SimulationChecks {
         }
       }
     }
+    if isReviewed { try checkCounts(device) }
     // Both ends of a relationship that is its own inverse agree.
     for (id, object) in state.objects {
       for (property, value) in object.values where device.model.isMutual(property, of: object.entity) {

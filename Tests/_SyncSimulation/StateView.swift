@@ -6,6 +6,8 @@ struct StateView {
   private let entries: [RecordID: RecordEntry]
   /// The records that refer to a record by a one-to-one relationship.
   private let claims: [PropertyID: [RecordID: [(stamp: Stamp, id: RecordID)]]]
+  /// The records that have no room beside others with the same destination, and the relationships by which they refer to it.
+  private let surplus: [RecordID: Set<PropertyID>]
   let model: SyncModel
   /// Nil for real stores, whose objects have no serial numbers.
   private let simulated: SimulatedModel?
@@ -35,7 +37,9 @@ struct StateView {
       }
     }
     self.claims = claims
-    unsynchronized = state.objects.filter { states[$0.key] == nil && state.entries[$0.key] == nil }
+    let unsynchronized = state.objects.filter { states[$0.key] == nil && state.entries[$0.key] == nil }
+    self.unsynchronized = unsynchronized
+    surplus = Self.surplus(states.filter { live.contains($0.key) }, version) { live.contains($0) || unsynchronized[$0] != nil }
   }
 
   /// Returns the records that are live by their own states, and those whose deletion is denied by others.
@@ -186,8 +190,12 @@ struct StateView {
     }
   }
 
+  /// Returns whether the destination of a reference admits no further one.
+  func isSurplus(_ property: PropertyID, of id: RecordID) -> Bool { surplus[id]?.contains(property) ?? false }
+
   /// Returns whether no other live record has a later reference to a destination that admits one referrer only.
   private func isLatest(_ field: Field, of id: RecordID) -> Bool {
+    if isSurplus(field.property, of: id) { return false }
     if let entity = states[id]?.entity, model.isTree(field.property, of: entity) { return !closesCycle(field, of: id) }
     guard let destination = field.value.reference, let entity = states[id]?.entity, model.isExclusive(field.property, of: entity) else {
       return true

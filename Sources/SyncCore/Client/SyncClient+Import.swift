@@ -161,14 +161,18 @@ extension SyncClient {
     var entry = try store.entry(of: id) ?? newEntry(of: id, record, in: store)
     var changed = [id]
     let state = entry.state
+    let former = entry.base
+    entry.setBase(RecordEntry.VersionedRecord(stored.sequence, stored.version, record))
     if state == nil || model.hasRivals {
       let pending = try store.pendingChanges(of: id, after: try store.zone().settledThrough)
       if state == nil, pending != nil { unexpected.insert(id) }
       // Its former destinations may be free.
-      if model.hasRivals { changed += try rivals(of: state.joined(with: pending), in: store) }
+      if model.hasRivals {
+        let (known, new) = (state.joined(with: pending), entry.state.joined(with: pending))
+        changed += try claimRivals(of: known, in: store)
+        changed += try fellowMembers(of: known, replacedBy: new, in: store)
+      }
     }
-    let former = entry.base
-    entry.setBase(RecordEntry.VersionedRecord(stored.sequence, stored.version, record))
     try zone.replace(former, by: entry.base, stored.name, hashing)
     try store.setEntry(entry, of: id)
     if let time = record.latestStamp?.time { zone.clock.observe(time) }

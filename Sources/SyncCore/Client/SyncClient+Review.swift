@@ -1,7 +1,12 @@
 extension SyncClient {
   /// Returns the records whose objects can depend on the references of a record: those that refer to the same destinations by one-to-one
-  /// relationships, its ancestors, and destinations whose deletion it denies.
+  /// relationships or by relationships with a maximum count, its ancestors, and destinations whose deletion it denies.
   func rivals(of record: Record?, in store: some SyncStore) throws -> [RecordID] {
+    try claimRivals(of: record, in: store) + fellowMembers(of: record, in: store)
+  }
+
+  /// Returns the same, apart from those that refer by relationships with a maximum count.
+  func claimRivals(of record: Record?, in store: some SyncStore) throws -> [RecordID] {
     guard let record else { return [] }
     let claimants = try record.claims(model).flatMap {
       let isMutual = model.isMutual($0.claim.property, of: record.entity)
@@ -15,6 +20,7 @@ extension SyncClient {
   /// - When an application deletes an object or changes its one-to-one relationship, the destination may be free for a record that the
   ///   application does not see. An object whose deletion it has denied may not exist any more.
   /// - What refers to an object that the application inserts again is visible again.
+  /// - When an application removes a member of a relationship with a maximum count, one that has found no room may be a member.
   /// - What refers to a deleted object although the application has left that unchanged is nil.
   /// - An attribute with a rule (``MergeRule``) can have another value than the one that was saved.
   func reviewSaves(in store: some SyncStore) throws {
@@ -29,17 +35,20 @@ extension SyncClient {
         let references = rivalReferences(of: change.entity)
         if !references.isEmpty, change.values.map({ !references.isDisjoint(with: $0.keys) }) ?? true { concernsClaims = true }
         if change.isReinsertion { changed.formUnion(try [change.id] + store.referrers(of: change.id)) }
-        if model.leavesReferences, change.values == nil { changed.formUnion(try store.referrers(of: change.id)) }
+        // The links of a deleted object, which nothing removes, give room at their other ends.
+        if model.leavesReferences || model.hasLinkCapacities, change.values == nil { changed.formUnion(try store.referrers(of: change.id)) }
         if hasMergeRules, try hasMergeRule(change, in: store) { changed.insert(change.id) }
       }
       if last == start { return }
       if concernsClaims {
         // What the new saves replace can be in earlier ones that were not sent yet.
+        var groups = MemberGroups()
         try forEachChange(after: zone.settledThrough, in: store) { save, change in
           if rivalReferences(of: change.entity).isEmpty { return }
           let entry = try store.entry(of: change.id)
           for record in [change.record(save.stamp), entry?.base?.record, entry?.held] {
-            changed.formUnion(try rivals(of: record, in: store))
+            changed.formUnion(try claimRivals(of: record, in: store))
+            changed.formUnion(try fellowMembers(of: record, in: store, except: &groups))
           }
         }
       }
@@ -51,7 +60,7 @@ extension SyncClient {
 
   /// Returns the relationships of an entity on which other objects than their owners depend.
   private func rivalReferences(of entity: EntityID) -> Set<PropertyID> {
-    model.entities[entity].map { $0.exclusive.union($0.denying).union($0.trees) } ?? []
+    model.entities[entity].map { $0.exclusive.union($0.denying).union($0.trees).union($0.capacities.keys) } ?? []
   }
 
   /// Returns the records with attributes that have rules and were changed by saves that become settled.

@@ -14,6 +14,9 @@ package struct SyncModel: Hashable, Sendable {
     /// The to-one relationships to parents: optional ones to objects of the same kind, whose inverse is a to-many relationship with the delete
     /// rule Cascade. No object may be its own ancestor.
     package var trees: Set<PropertyID>
+    /// How many referrers an object admits at most, by a to-one relationship whose inverse has a maximum count. Of links, how many an end
+    /// admits. They are not among ``exclusive``.
+    package var capacities: [PropertyID: Int]
     /// Whether an edit wins over a deletion that did not know it (``DeletionMark``). It must be set also if the deletion of an object can be
     /// denied. A device whose model does not say so deletes for good.
     package var updateWins: Bool
@@ -30,21 +33,27 @@ package struct SyncModel: Hashable, Sendable {
 
     package init(
       references: [PropertyID: Bool], exclusive: Set<PropertyID> = [], mutual: Set<PropertyID> = [], denying: Set<PropertyID> = [],
-      trees: Set<PropertyID> = [], updateWins: Bool = false,
+      trees: Set<PropertyID> = [], capacities: [PropertyID: Int] = [:], updateWins: Bool = false,
       merging: [PropertyID: MergeRule] = [:], functions: [PropertyID: MergeFunction] = [:], unique: [UniqueConstraint] = [],
       isLink: Bool = false, isSymmetric: Bool = false
     ) {
       (self.unique, self.functions, self.mutual) = (unique, functions, mutual)
-      (self.denying, self.trees, self.updateWins) = (denying, trees, updateWins)
+      (self.denying, self.trees, self.capacities, self.updateWins) = (denying, trees, capacities, updateWins)
       (self.references, self.exclusive, self.merging) = (references, exclusive, merging)
       (self.isLink, self.isSymmetric) = (isLink, isSymmetric)
     }
 
     /// Returns the entity of the links of a relationship.
     ///
-    /// - Parameter denying: The ends that cannot be deleted while there is a link.
-    package static func link(isSymmetric: Bool = false, denying: Set<PropertyID> = []) -> Entity {
-      Entity(references: [.linkSource: true, .linkDestination: true], denying: denying, isLink: true, isSymmetric: isSymmetric)
+    /// - Parameters:
+    ///   - denying: The ends that cannot be deleted while there is a link.
+    ///   - capacities: How many links the ends admit at most. The ends of links without a direction admit the same number.
+    package static func link(
+      isSymmetric: Bool = false, denying: Set<PropertyID> = [], capacities: [PropertyID: Int] = [:]
+    ) -> Entity {
+      Entity(
+        references: [.linkSource: true, .linkDestination: true], denying: denying, capacities: capacities, isLink: true,
+        isSymmetric: isSymmetric)
     }
   }
 
@@ -61,6 +70,15 @@ package struct SyncModel: Hashable, Sendable {
 
   /// Returns whether the destination of a relationship admits one referrer only.
   package func isExclusive(_ property: PropertyID, of entity: EntityID) -> Bool { entities[entity]?.exclusive.contains(property) ?? false }
+
+  /// Returns how many referrers an object admits by a relationship; nil if any number.
+  package func capacity(_ property: PropertyID, of entity: EntityID) -> Int? { entities[entity]?.capacities[property] }
+
+  /// Whether there are relationships by which an object admits a limited number of referrers.
+  package var hasCapacities: Bool { entities.values.contains { !$0.capacities.isEmpty } }
+
+  /// Whether there are links of which an object admits a limited number.
+  package var hasLinkCapacities: Bool { entities.values.contains { $0.isLink && !$0.capacities.isEmpty } }
 
   /// Returns whether a one-to-one relationship is its own inverse.
   package func isMutual(_ property: PropertyID, of entity: EntityID) -> Bool { entities[entity]?.mutual.contains(property) ?? false }
@@ -92,7 +110,9 @@ package struct SyncModel: Hashable, Sendable {
   package var hasMergeRules: Bool { entities.values.contains { !$0.merging.isEmpty } }
 
   /// Whether objects can depend on a record that refers to them, or on another one that refers to the same object.
-  package var hasRivals: Bool { entities.values.contains { !$0.exclusive.isEmpty || !$0.denying.isEmpty || !$0.trees.isEmpty } }
+  package var hasRivals: Bool {
+    entities.values.contains { !$0.exclusive.isEmpty || !$0.denying.isEmpty || !$0.trees.isEmpty || !$0.capacities.isEmpty }
+  }
 
   /// Whether edits can win over deletions.
   package var hasDeletionMarks: Bool { entities.values.contains(where: \.updateWins) }

@@ -56,6 +56,7 @@ struct DuplicateMerge {
       // What pending saves refer to now may appear.
       (appearing, requiring) = (RecordSet(), RecordSet())
       try process(changed)
+      for id in changed { if let state = try state(of: id) { touched.formUnion(try fellowMembers(of: state)) } }
     }
     return touched
   }
@@ -144,6 +145,10 @@ struct DuplicateMerge {
           if appearing.insert(rival) { queue.append(rival) }
         }
       }
+      // So does what has exceeded a maximum count.
+      if let state = try state(of: id) {
+        for fellow in try fellowMembers(of: state) where fellow != id && appearing.insert(fellow) { queue.append(fellow) }
+      }
       for referrer in try store.referrers(of: id) {
         touched.insert(referrer)
         try redirect(referrer, from: id)
@@ -204,10 +209,17 @@ struct DuplicateMerge {
     var entry = try store.entry(of: id) ?? RecordEntry()
     let known = entry.state
     if known.joined(with: joined) == known { return }
+    // Additions can have been removed.
+    if let known { touched.formUnion(try fellowMembers(of: known)) }
     entry.held = entry.held.joined(with: joined)
     try store.setEntry(entry, of: id)
     touched.insert(id)
     queue.append(id)
+  }
+
+  /// Returns the records that may be members of objects in place of a record.
+  private func fellowMembers(of state: Record) throws -> [RecordID] {
+    try state.memberships(model).flatMap { try store.members(of: $0.group, model) }
   }
 
   /// Keeps the values of an object that the device itself has written.

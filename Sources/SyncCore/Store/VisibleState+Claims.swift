@@ -28,6 +28,7 @@ extension Record {
 extension VisibleState {
   /// Returns whether no other record has replaced a reference.
   func holdsReference(_ field: Field, _ id: RecordID, _ state: Record) throws -> Bool {
+    if hasCapacities, try !isAdmitted(field, id, state) { return false }
     if model.isTree(field.property, of: state.entity) { return try !closesCycle(field, id) }
     guard let destination = field.value.reference, model.isExclusive(field.property, of: state.entity) else { return true }
     if model.isMutual(field.property, of: state.entity) {
@@ -92,11 +93,12 @@ extension VisibleState {
 
   /// Makes the replaced references nil on the hub too.
   ///
-  /// - Returns: Their destinations whose deletions they do not deny any more.
+  /// - Returns: Their destinations whose deletions they do not deny any more, and records that may not be replaced any more.
   func supersedeReplaced() throws -> [RecordID] {
     var freed: [RecordID] = []
     for (id, field) in replaced {
       guard var entry = try store.entry(of: id), let base = entry.base?.record else { continue }
+      freed += try freedByReplacing(field, of: base)
       entry.held = entry.held.joined(with: Record(entity: base.entity, [field.property: .superseded], field.stamp))
       try store.setEntry(entry, of: id)
       if let destination = field.value.reference, model.isDenying(field.property, of: base.entity) { freed.append(destination) }

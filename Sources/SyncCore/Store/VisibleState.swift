@@ -3,8 +3,8 @@
 /// The state of a record is the join of its base, its held state and the pending changes. Its object exists if the state is not a tombstone,
 /// the model has its entity, and all required destinations exist. With a later version of the model, which has the entity, it appears.
 /// Objects that require each other therefore exist together. A link exists only if it was also added and not removed (``Link``). To-one
-/// relationships to objects that do not exist are nil. These rules, those for one-to-one relationships (``Claim``), and those for deletions
-/// that edits win over or other objects deny (``DeletionMark``), depend on the states alone, so all devices with the same states have the same
+/// relationships to objects that do not exist are nil. These rules, those for one-to-one relationships (``Claim``) and for counts (``MemberGroup``), and
+/// those for deletions that edits win over or other objects deny (``DeletionMark``), depend on the states alone, so all devices with the same states have the same
 /// objects.
 ///
 /// An update evaluates each record once, from the states and never from other objects. The order in which records are evaluated is
@@ -17,16 +17,22 @@ package final class VisibleState {
   private static let readCount = 500
   let settledThrough: Int64
   let denyingReferences: [PropertyID]
+  let hasCapacities: Bool
+  /// Whether objects admit a limited number of links. A hidden object can have become live, or was deleted, and its links count or not.
+  private let hasLinkCapacities: Bool
 
   // What was read since the last batch.
   private var states: [RecordID: Record?] = [:]
   private var objects: [RecordID: SyncedObject?] = [:]
   private var existence: [RecordID: Bool] = [:]
   var holders: [Claim: RecordID?] = [:]
+  var members = KnownMembers()
   var liveness: [RecordID: Bool] = [:]
 
   // The update in progress.
   private var evaluated = RecordSet()
+  /// The groups whose members are evaluated because one of them was.
+  var evaluatedGroups = MemberGroups()
   private var waiting: [RecordID] = []
   private var written: [(id: RecordID, object: SyncedObject?)] = []
   private var removed: [RecordID] = []
@@ -38,6 +44,7 @@ package final class VisibleState {
     (self.model, self.store, self.batch) = (model, store, batch)
     settledThrough = try store.zone().settledThrough
     denyingReferences = model.denyingReferences.sorted()
+    (hasCapacities, hasLinkCapacities) = (model.hasCapacities, model.hasLinkCapacities)
   }
 
   /// Updates the objects of records whose states have changed, and of those that depend on them.
@@ -78,7 +85,7 @@ package final class VisibleState {
       try write()
     }
     try write()
-    evaluated = RecordSet()
+    (evaluated, evaluatedGroups) = (RecordSet(), MemberGroups())
   }
 
   private func evaluate(_ ids: [RecordID]) throws {
@@ -150,10 +157,13 @@ package final class VisibleState {
     guard evaluated.insert(id) else { return nil }
     let former = try object(of: id)
     let object = try exists(id) ? resolved(try state(of: id), id) : nil
-    if (former != nil) != (object != nil) { waiting += try store.referrers(of: id).filter { !evaluated.contains($0) } }
+    if (former != nil) != (object != nil) || object == nil && hasLinkCapacities {
+      waiting += try store.referrers(of: id).filter { !evaluated.contains($0) }
+    }
     try updateOrphan(id, exists: object != nil)
     if model.hasExclusiveReferences { waiting += try updateClaims(of: id).filter { !evaluated.contains($0) } }
     if model.hasTrees { waiting += try updateTrees(of: id).filter { !evaluated.contains($0) } }
+    if hasCapacities { waiting += try updateMemberships(of: id).filter { !evaluated.contains($0) } }
     if !denyingReferences.isEmpty { waiting += try updateDeletion(of: id).filter { !evaluated.contains($0) } }
     if object != nil { try noteUnmergedValues(of: id) }
     if object == former { return nil }
@@ -174,7 +184,7 @@ package final class VisibleState {
     forget()
   }
 
-  private func forget() { (states, objects, existence, holders, liveness) = ([:], [:], [:], [:], [:]) }
+  private func forget() { (states, objects, existence, holders, members, liveness) = ([:], [:], [:], [:], KnownMembers(), [:]) }
 
   private func resolved(_ state: Record?, _ id: RecordID) throws -> SyncedObject? {
     guard let state else { return nil }

@@ -41,6 +41,10 @@ package struct SyncSchema: Sendable {
         mutual: Set(references.filter { entity.slots[$0.slot].relationship.map { $0.inverseID == $0.id } ?? false }.map(\.id)),
         denying: Set(references.filter { entity.slots[$0.slot].relationship.map(model.isDenying) ?? false }.map(\.id)),
         trees: Set(references.filter { entity.slots[$0.slot].relationship.map(model.isTree) ?? false }.map(\.id)),
+        capacities: Dictionary(
+          references.compactMap { reference in
+            entity.slots[reference.slot].relationship.flatMap(model.capacity).map { (reference.id, $0) }
+          }, uniquingKeysWith: { first, _ in first }),
         updateWins: model.updateWins(entity),
         merging: Dictionary(
           properties.filter { $0.mergeRule != .latest }.map { ($0.id, MergeRule($0.mergeRule)) }, uniquingKeysWith: { first, _ in first }),
@@ -99,7 +103,10 @@ package struct SyncSchema: Sendable {
         (entity.id, entity.syncEntity(in: compiled, of: model, unique: unique[compiled.number].map(\.constraint)))
       },
       uniquingKeysWith: { first, _ in first })
-    for link in links { known[link.entity] = .link(isSymmetric: link.isSymmetric, denying: link.denyingEnds(in: model)) }
+    for link in links {
+      known[link.entity] = .link(
+        isSymmetric: link.isSymmetric, denying: link.denyingEnds(in: model), capacities: link.capacities(in: model))
+    }
     syncModel = SyncModel(
       entities: known, leavesReferences: model.entities.contains { $0.relationships.contains { $0.deleteRule == .noAction } })
   }
