@@ -228,10 +228,12 @@ final class SyncSchemaReportTests: XCTestCase {
         Entity("Folder", parent: "Item") { Relationship("items", toMany: "Item", inverse: "parent").onDelete(.cascade) }
         Entity("Team", parent: "Item") {
           Relationship("players", toMany: "Player", inverse: "team").count(1...5)
+          Relationship("substitutes", toMany: "Player", inverse: "bench").count(...3)
           Relationship("captain", to: "Player", inverse: "captaincy")
         }
         Entity("Player") {
           Relationship("team", to: "Team", inverse: "players")
+          Relationship("bench", to: "Team", inverse: "substitutes")
           Relationship("captaincy", to: "Team", inverse: "captain")
           Relationship("idol", to: "Player", inverse: "fans")
           Relationship("fans", toMany: "Player", inverse: "idol")

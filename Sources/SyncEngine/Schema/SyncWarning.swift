@@ -11,7 +11,7 @@ package struct SyncWarning: Sendable, Hashable, CustomStringConvertible {
     case exceededBounds
     /// An object is deleted with a destination, although the model does not declare that.
     case deletedWithDestination
-    /// A to-many relationship can have another number of members than the model allows.
+    /// A to-many relationship can have fewer members than the model allows.
     case exceededCount
     /// Objects can become ancestors of each other.
     case cycle
@@ -102,13 +102,13 @@ extension SyncSchema {
     )
   }
 
-  /// The changes of several devices can each be within the bounds, and together exceed them.
+  /// Several devices can each leave enough members, and together too few. What exceeds a maximum is no member.
   private static func countWarning(_ relationship: CompiledRelationship) -> Finding? {
     let description = relationship.relationshipDescription
-    guard description.minCount > 0 || description.maxCount > 0 else { return nil }
+    guard description.minCount > 0 else { return nil }
     return (
       .exceededCount,
-      "the changes of several devices can add up to a number of members outside the bounds; check it when you read the members"
+      "several devices can together remove so many members that fewer than the minimum remain; check the number when you read them"
     )
   }
 }
