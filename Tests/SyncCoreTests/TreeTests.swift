@@ -90,6 +90,19 @@ final class TreeTests: XCTestCase {
     XCTAssertNil(parent(of: folders[1], on: a))
   }
 
+  func testAMoveThatLosesAgainstOneThatDoesNotCountIsInTheJournal() throws {
+    let (scenario, folders) = try scenario("one", "other")
+    let (a, b) = (scenario.devices[0], scenario.devices[1])
+    b.wall += 10_000
+    try move(folders[0], into: folders[0], on: b)
+    try b.synchronize(.save)
+    XCTAssertEqual(scenario.record(folders[0])?[Scenario.parent]?.value, .superseded)
+    try move(folders[0], into: folders[1], on: a)
+    try synchronize(scenario)
+    XCTAssertNil(parent(of: folders[0], on: a))
+    XCTAssertEqual(a.journal.map { $0.losing[Scenario.parent]?.value }, [.reference(folders[1])])
+  }
+
   func testAnObjectIsNotItsOwnParent() throws {
     let (scenario, folders) = try scenario("one")
     try move(folders[0], into: folders[0], on: scenario.devices[0])

@@ -334,6 +334,8 @@ final class SimulationChecks {
         && values.allSatisfy { property, value in
           // A restored hub has lost the bytes, which only another device has.
           if device != nil, !isComparable, value.asset != nil { return true }
+          let lost = lostAssets[PropertyKey(id: change.id, property: property)]
+          if let content = value.asset?.content, lost?.contains(content) ?? false { return true }
           guard let field = state[property] else { return false }
           if field.rule != .latest || change.rules[property] != nil { return includes(value, property, of: change, in: save, field) }
           return includes(value, of: property, save, state)
@@ -391,7 +393,7 @@ final class SimulationChecks {
     // Devices can choose different successors, and references can have followed each of them.
     let successors = simulation.devices.flatMap { device in device.store.successors.flatMap { id, all in all.map { (id, $0) } } }
     for (id, successor) in successors {
-      if let serial = view.serial(of: id), let other = view.serial(of: successor) ?? serials[successor] {
+      if let serial = view.serial(of: id) ?? serials[id], let other = view.serial(of: successor) ?? serials[successor] {
         merged[serial, default: []].insert(other)
       }
     }

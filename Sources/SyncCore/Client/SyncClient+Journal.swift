@@ -48,7 +48,7 @@ extension SyncClient {
         if (field.stamp, field.value) < (other.stamp, other.value) {
           mine.losing.append(field)
           mine.winning.append(other)
-        } else {
+        } else if other.value != .superseded {
           theirs.losing.append(other)
           theirs.winning.append(field)
         }
@@ -124,6 +124,5 @@ extension Field {
   /// Returns whether only one of two values that were written at the same time remains.
   fileprivate func isInConflict(with other: Field) -> Bool {
     rule == .latest && other.rule == .latest && value != other.value && stamp != other.stamp && value != .superseded
-      && other.value != .superseded
   }
 }
