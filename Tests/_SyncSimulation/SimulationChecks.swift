@@ -348,7 +348,7 @@ final class SimulationChecks {
     // The device did not have the bytes of a large value anymore.
     if value.asset != nil, field == field.withoutBytes { return true }
     // A corrected clock has lowered the stamp of a value that was held, because the device could not open its record.
-    if field.value == value, save.stamps.contains(where: { $0.device == field.stamp.device }) { return true }
+    if field.value == value || field.value == .superseded, save.stamps.contains(where: { $0.device == field.stamp.device }) { return true }
     return field.stamp >= save.lowestStamp || (byStamp[field.stamp] ?? []).contains { $0.stamps.contains { $0 >= save.lowestStamp } }
   }
 
