@@ -185,4 +185,59 @@ final class CountTests: XCTestCase {
     XCTAssertEqual(stickers(of: folder, on: b), Set(ids.prefix(1_000)))
     XCTAssertLessThan(b.objectReadCount, 20_000)
   }
+
+  func testWhatWaitsDoesNotReplaceWhatAnApplicationAdds() throws {
+    let (scenario, folder) = try scenario()
+    let (a, b) = (scenario.devices[0], scenario.devices[1])
+    (a.wall, b.wall) = (10_000, 20_000)
+    let mine = try (0..<2).map { _ in try insert(Scenario.seal, Scenario.sealFolder, folder, on: a) }
+    let waiting = try insert(Scenario.seal, Scenario.sealFolder, folder, on: b)
+    let notes = try a.insertNotes(4, in: folder)
+    try synchronize(scenario)
+    (a.wall, b.wall) = (30_000, 40_000)
+    for note in notes.prefix(2) { try a.link(note, folder, by: Scenario.pins) }
+    try b.link(notes[2], folder, by: Scenario.pins)
+    try synchronize(scenario)
+    // The application replaces a member by another one.
+    let new = a.newID()
+    func change(_ note: RecordID, isAdded: Bool) -> PendingChange {
+      let link = Scenario.model.link(Scenario.pins, from: note, to: folder)
+      let id = Scenario.linkID(note, folder, by: Scenario.pins)
+      return isAdded ? .addition(of: link, id, Stamp(.zero, a.zone.device)) : .removal(of: link, id, from: nil)
+    }
+    try a.save(
+      PendingChange(mine[0], entity: Scenario.seal, nil),
+      PendingChange(new, entity: Scenario.seal, [Scenario.sealFolder: .reference(folder)]), change(notes[0], isAdded: false),
+      change(notes[3], isAdded: true))
+    try review(a)
+    try synchronize(scenario)
+    for device in [a, b] {
+      XCTAssertEqual(Set(device.objects.filter { $0.value.entity == Scenario.seal }.keys), [mine[1], new])
+      XCTAssertEqual(device.links, [[notes[1], folder], [notes[3], folder]])
+    }
+    // They still appear when there is nothing else.
+    try b.delete(new, Scenario.seal)
+    try b.unlink(notes[1], folder, by: Scenario.pins)
+    try synchronize(scenario)
+    XCTAssertNotNil(a.objects[waiting])
+    XCTAssertEqual(a.links, [[notes[2], folder], [notes[3], folder]])
+  }
+
+  func testAChangeThatLosesToAReplacedReferenceIsInTheJournal() throws {
+    let (scenario, folder) = try scenario(3)
+    let (a, b, c) = (scenario.devices[0], scenario.devices[1], scenario.devices[2])
+    let (other, sticker) = (try a.insertFolder("Other"), a.newID())
+    try a.save(PendingChange(sticker, entity: Scenario.sticker, [Scenario.stickerFolder: .null]))
+    for _ in 0..<2 { for device in scenario.devices { try device.synchronize() } }
+    (a.wall, c.wall, b.wall) = (10_000, 15_000, 20_000)
+    _ = try (0..<2).map { _ in try insertSticker(folder, on: a) }
+    try c.set(Scenario.stickerFolder, .reference(other), of: sticker, Scenario.sticker)
+    try b.set(Scenario.stickerFolder, .reference(folder), of: sticker, Scenario.sticker)
+    for _ in 0..<3 { for device in [a, b] { try device.synchronize() } }
+    XCTAssertEqual(scenario.record(sticker)?[Scenario.stickerFolder]?.value, .superseded)
+    try synchronize(scenario)
+    XCTAssertEqual(a.objects[sticker]?.values[Scenario.stickerFolder], .null)
+    XCTAssertEqual(c.journal.map(\.reason), [.laterChange])
+    XCTAssertEqual(c.journal.first?.losing[Scenario.stickerFolder]?.value, .reference(other))
+  }
 }

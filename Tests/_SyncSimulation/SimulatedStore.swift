@@ -193,9 +193,9 @@ final class SimulatedStore: SyncStore {
   func setObjects(_ changes: [(id: RecordID, object: SyncedObject?)]) throws {
     try call(changes.count)
     for change in changes {
-      // What a superseded reference has denied is evaluated again, and so are objects that become one with others.
+      // What a superseded reference has denied is evaluated again, and so are objects that become one with others, and members.
       let isRepeated = !writtenObjects.insert(change.id).inserted
-      if isRepeated, model.map({ $0.denyingReferences.isEmpty && !$0.hasUniqueConstraints }) ?? true {
+      if isRepeated, model.map({ $0.denyingReferences.isEmpty && !$0.hasUniqueConstraints && !$0.hasCapacities }) ?? true {
         violation = "object \(change.id.low) was written twice"
       }
       if hasAssets { noteAssets(of: change.id, change.object) }

@@ -205,6 +205,7 @@ package final class Simulation {
 
   private func run(_ event: SimulationEvent) throws {
     var random = SimulationRandom(event.seed)
+    checks.addedMembers = [:]
     // Some saves of different devices have the same time.
     time += setup.hasCoarseClocks ? (random.chance(0.1) ? 500 : 0) : 500 * Int64(random.number(below: 4))
     passAssetTime(&random)

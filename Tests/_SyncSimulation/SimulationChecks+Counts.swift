@@ -2,13 +2,14 @@ import SyncCore
 
 /// The invariant of counts: no object has more members than its relationships admit.
 extension SimulationChecks {
-  func checkCounts(_ device: SimulatedDevice) throws {
+  func checkCounts(_ device: SimulatedDevice, _ view: StateView) throws {
     struct Group: Hashable {
       let entity: EntityID?
       let property: PropertyID
       let owner: RecordID
     }
     if !device.model.hasCapacities { return }
+    try checkAddedMembers(device, view)
     var counts: [Group: Int] = [:]
     for (id, object) in device.store.state.objects {
       guard let entity = device.model.entities[object.entity], !entity.capacities.isEmpty else { continue }
@@ -24,6 +25,28 @@ extension SimulationChecks {
             invariant: "no object has more members than it admits",
             detail: "device \(device.number): more than \(capacity) refer to \(owner.low) through \(property.value), such as \(id.low)")
         }
+      }
+    }
+  }
+
+  /// Checks that a save within the maximum counts has added its members, unless a record without an object counts for another reason.
+  private func checkAddedMembers(_ device: SimulatedDevice, _ view: StateView) throws {
+    guard let changes = addedMembers.removeValue(forKey: device.number), !device.model.hasUniqueConstraints else { return }
+    let objects = device.store.state.objects
+    for change in changes {
+      guard let entity = device.model.entities[change.entity], !entity.isLink || change.isAddition else { continue }
+      for (property, value) in change.values ?? [:] {
+        guard let owner = value.reference, entity.capacities[property] != nil, !entity.trees.contains(property),
+          entity.isLink || entity.references[property] ?? false || entity.capacities.count == 1
+        else { continue }
+        if objects[change.id]?.values[property] == value { continue }
+        let isHidden = view.ids.contains { other in
+          other != change.id && objects[other] == nil && !view.isSurplus(property, of: other)
+            && view.state(of: other)?.fields.contains { $0.value.reference == owner } ?? false
+        }
+        if isHidden { continue }
+        throw SimulationFailure(
+          invariant: "a save within the counts adds its members", detail: "device \(device.number): \(change.id.low) to \(owner.low)")
       }
     }
   }

@@ -63,7 +63,7 @@ extension SimulationChecks {
         // Both ends can have become one.
         if !field.property.isAddition, ends.0 == ends.1 { continue }
         var property = field.property
-        if !property.isAddition, link.source != ends.0 {
+        if property.isLinkPosition, link.source != ends.0 {
           let ends = [PropertyID.linkSource, .linkDestination].map(PropertyID.position)
           property = property == ends[0] ? ends[1] : ends[0]
         }

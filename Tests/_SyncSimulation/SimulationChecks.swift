@@ -18,6 +18,8 @@ final class SimulationChecks {
   var removedBits: [PropertyKey: Int64] = [:]
   /// The large values that no device had anymore when a restored hub had lost them.
   var lostAssets: [PropertyKey: Set<AssetReference>] = [:]
+  /// The members that each device has added with its last save.
+  var addedMembers: [Int: [PendingChange]] = [:]
   /// Whether nothing was restored, so that it is known what each device has known.
   private(set) var isComparable = true
 
@@ -233,7 +235,7 @@ final class SimulationChecks {
         }
       }
     }
-    if isReviewed { try checkCounts(device) }
+    if isReviewed { try checkCounts(device, view) }
     // Both ends of a relationship that is its own inverse agree.
     for (id, object) in state.objects {
       for (property, value) in object.values where device.model.isMutual(property, of: object.entity) {

@@ -10,6 +10,7 @@ extension StateView {
     _ states: [RecordID: Record], _ model: SyncModel, isThere: (RecordID) -> Bool
   ) -> [RecordID: Set<PropertyID>] {
     struct Member {
+      let order: Int
       let stamp: Stamp
       let id: RecordID
       let property: PropertyID
@@ -33,12 +34,15 @@ extension StateView {
         capacities[destination] = capacity
         // A link of an object with itself is one.
         if members[destination]?.contains(where: { $0.id == id }) ?? false { continue }
-        members[destination, default: []].append(Member(stamp: additions.min() ?? field.stamp, id: id, property: field.property))
+        let stamp = additions.min() ?? field.stamp
+        // What has exceeded the count before comes last.
+        let hasWaited = state[.waiting].map { $0.stamp.time >= stamp.time } ?? false
+        members[destination, default: []].append(Member(order: hasWaited ? 1 : 0, stamp: stamp, id: id, property: field.property))
       }
     }
     var surplus: [RecordID: Set<PropertyID>] = [:]
     for (destination, all) in members {
-      let sorted = all.sorted { ($0.stamp, $0.id) < ($1.stamp, $1.id) }
+      let sorted = all.sorted { ($0.order, $0.stamp, $0.id) < ($1.order, $1.stamp, $1.id) }
       for member in sorted.dropFirst(capacities[destination] ?? .max) { surplus[member.id, default: []].insert(member.property) }
     }
     return surplus

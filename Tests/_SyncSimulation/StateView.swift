@@ -265,6 +265,7 @@ struct StateView {
       guard let state = states[id] else { continue }
       var values: [PropertyID: FieldValue] = [:]
       for field in state.fields where isLink(state) ? !field.property.isAddition : !field.property.isOfRecordOnly {
+        if field.property == .waiting { continue }
         if field.value == .superseded {
           values[field.property] = .null
         } else if let destination = field.value.reference, !present.contains(destination) || !isLatest(field, of: id) {

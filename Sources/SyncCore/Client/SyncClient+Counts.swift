@@ -15,7 +15,7 @@ extension SyncClient {
     guard let record, let new else { return [] }
     let remaining = new.isDeleted || new.successor != nil ? [] : new.memberships(model)
     return try record.memberships(model).filter { former in
-      !remaining.contains { $0.group == former.group && $0.stamp == former.stamp }
+      !remaining.contains { $0.group == former.group && $0.stamp == former.stamp && $0.hasWaited == former.hasWaited }
     }.flatMap { try store.members(of: $0.group, model) }
   }
 }

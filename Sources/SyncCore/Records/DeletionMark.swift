@@ -110,7 +110,7 @@ extension PropertyID {
   package static let revival = PropertyID(.max - 3)
 
   /// Whether objects do not have the property.
-  package var isOfRecordOnly: Bool { self == .deletion || self == .revival || self == .successor }
+  package var isOfRecordOnly: Bool { self == .deletion || self == .revival || self == .successor || self == .waiting }
 
   /// The property under which a mark has what it has seen of another record's reference to the object.
   package static func reference(_ property: PropertyID, of referrer: RecordID) -> PropertyID {

@@ -60,7 +60,7 @@ extension PropertyID {
   package var isLinkEnd: Bool { self == .linkSource || self == .linkDestination }
 
   /// Whether a link has its additions under the property, rather than its ends and positions.
-  package var isAddition: Bool { !isLinkEnd && !isLinkPosition }
+  package var isAddition: Bool { !isLinkEnd && !isLinkPosition && self != .waiting }
 }
 
 extension Record {

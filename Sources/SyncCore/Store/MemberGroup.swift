@@ -6,7 +6,8 @@
 ///
 /// The others are no members: their relationship is nil, and as soon as the surplus is on the hub, that is sent too, as
 /// ``FieldValue/superseded``. What requires the relationship has no object, and neither has a link. They stay in the zone, and appear when a
-/// member goes.
+/// member goes. They are marked (``PropertyID/waiting``), and no longer come before what is added later: if an application replaces a member,
+/// its new one remains.
 struct MemberGroup: Hashable {
   /// The entity of the links; nil for references, whose property identifies the relationship.
   let relationship: EntityID?
@@ -41,6 +42,11 @@ extension Record {
     let field: Field
     /// When the member was added.
     let stamp: Stamp
+    /// Whether the addition has exceeded the maximum count.
+    let hasWaited: Bool
+
+    /// Returns the order in which members are admitted.
+    func order(_ id: RecordID) -> (Int, Stamp, RecordID) { (hasWaited ? 1 : 0, stamp, id) }
   }
 
   /// The groups that the record is in, if it is live.
@@ -48,12 +54,15 @@ extension Record {
     guard let entity = model.entities[entity], !entity.capacities.isEmpty else { return [] }
     let added = entity.isLink ? additions.min() : nil
     if entity.isLink, added == nil { return [] }
+    let waited = self[.waiting]?.stamp.time
     return fields.compactMap { field in
       guard let capacity = entity.capacities[field.property], let owner = field.value.reference else { return nil }
       // The links of an object without a direction are of one group, whichever end it is.
       let property = entity.isSymmetric ? .linkSource : field.property
       let group = MemberGroup(relationship: entity.isLink ? self.entity : nil, property: property, owner: owner)
-      return Membership(group: group, capacity: capacity, field: field, stamp: added ?? field.stamp)
+      let stamp = added ?? field.stamp
+      return Membership(
+        group: group, capacity: capacity, field: field, stamp: stamp, hasWaited: waited.map { $0 >= stamp.time } ?? false)
     }
   }
 }
@@ -65,4 +74,10 @@ extension SyncStore {
     guard let links = group.relationship.flatMap({ model.entities[$0] }), links.isSymmetric else { return members }
     return try members + referrers(of: group.owner, through: .linkDestination).filter { !members.contains($0) }
   }
+}
+
+extension PropertyID {
+  /// The property of a record that has exceeded a maximum count. Its stamp follows from that of the reference or of the link's addition. No other
+  /// property has this ID.
+  package static let waiting = PropertyID(.max - 7)
 }

@@ -30,13 +30,32 @@ extension VisibleState {
       if members.count > membership.capacity || !isMember, evaluatedGroups.insert(membership.group) {
         affected += try store.members(of: membership.group, model)
       }
-      let property = membership.field.property
-      guard isMember, !members.admitted.contains(id), !model.isLink(state.entity), !model.isRequired(property, of: state.entity),
-        let field = try liveBase(of: id)?[property], field.stamp == membership.stamp,
-        try !membersOnHub(membership).admitted.contains(id)
+      guard isMember, !members.admitted.contains(id), let base = try liveBase(of: id),
+        let known = base.memberships(model).first(where: { $0.group == membership.group && $0.stamp == membership.stamp })
       else { continue }
-      replaced.append((id, field))
+      let isHidden = model.isLink(state.entity) || model.isRequired(known.field.property, of: state.entity)
+      if !isHidden, try !membersOnHub(membership).admitted.contains(id) {
+        replaced.append((id, known.field))
+      } else if !membership.hasWaited, isHidden || state.memberships(model).count == 1 {
+        exceeding.append((id, membership.stamp))
+      }
     }
+    return affected
+  }
+
+  /// Marks members that exceed a maximum count, on the hub too.
+  ///
+  /// - Returns: Records that come before them now, in other groups.
+  func markExceeding() throws -> [RecordID] {
+    var affected: [RecordID] = []
+    for (id, stamp) in exceeding {
+      guard var entry = try store.entry(of: id), let base = entry.base?.record else { continue }
+      let memberships = base.memberships(model)
+      if memberships.count > 1 { affected += try memberships.flatMap { try store.members(of: $0.group, model) } }
+      entry.held = entry.held.joined(with: Record(entity: base.entity, [.waiting: .null], stamp.ofReplacement))
+      try store.setEntry(entry, of: id)
+    }
+    exceeding = []
     return affected
   }
 
@@ -64,10 +83,10 @@ extension VisibleState {
   }
 
   private func members(_ membership: Record.Membership, _ state: (RecordID) throws -> Record?) throws -> KnownMembers.Members {
-    var found: [(stamp: Stamp, id: RecordID)] = []
+    var found: [(Int, Stamp, id: RecordID)] = []
     for id in try store.members(of: membership.group, model) {
       guard let other = try state(id)?.memberships(model).first(where: { $0.group == membership.group }) else { continue }
-      found.append((other.stamp, id))
+      found.append(other.order(id))
     }
     found.sort { $0 < $1 }
     return KnownMembers.Members(count: found.count, admitted: Set(found.prefix(membership.capacity).map(\.id)))

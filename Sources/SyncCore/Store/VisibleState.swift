@@ -38,6 +38,8 @@ package final class VisibleState {
   private var removed: [RecordID] = []
   /// References that other records have replaced. They are superseded at the end, because the states must not change before.
   var replaced: [(id: RecordID, field: Field)] = []
+  /// Members that exceed maximum counts. They are marked at the end, for the same reason.
+  var exceeding: [(id: RecordID, stamp: Stamp)] = []
 
   /// - Parameter batch: The number of objects to write at once. Objects that refer to each other in a cycle are not separated.
   package init(_ model: SyncModel, in store: any SyncStore, batch: Int) throws {
@@ -65,7 +67,7 @@ package final class VisibleState {
     } else {
       try updateObjects(changed)
     }
-    return try supersedeReplaced()
+    return try supersedeReplaced() + markExceeding()
   }
 
   private func updateObjects(_ changed: some Sequence<RecordID>) throws {
@@ -191,6 +193,7 @@ package final class VisibleState {
     var values: [PropertyID: FieldValue] = [:]
     let isLink = model.isLink(state.entity)
     for field in state.fields where isLink ? !field.property.isAddition : !field.property.isOfRecordOnly {
+      if isLink, field.property == .waiting { continue }
       if let destination = field.value.reference, try !exists(destination) || !holdsReference(field, id, state) {
         values[field.property] = .null
       } else {
