@@ -1,8 +1,9 @@
 /// The value of an attribute that a function of the application merges: the values of saves that did not know each other.
 ///
 /// A save adds a *version*: a value, and a stamp that never changes: the one that the save got first, or a later one if the device has seen
-/// versions of its own that are later, because its clock was corrected. It replaces the versions that the device showed when it saved. Joining two states retains a version if both have it, or if the state without it has not seen it. States are thus a
-/// semilattice, whatever the function does, and the value follows from the state (``merged(by:)``).
+/// versions of its own that are later, because its clock was corrected. It replaces the versions that the device showed when it saved.
+/// Joining two states retains a version if both have it, or if the state without it has not seen it. States are thus a semilattice,
+/// whatever the function does, and the value follows from the state (``merged(by:)``).
 ///
 /// Each version has the value that it is based on: what the zone had when the device saved. The zone's states are in one order, so the earlier
 /// one of two bases is the last value that both versions know: the base of a three-way merge.

@@ -32,8 +32,8 @@ package protocol SyncStore: AnyObject {
   ///
   /// Objects whose entities have ``SyncModel/Entity/updateWins`` are deleted by ``PendingChange/deletion(of:entity:from:references:)``. What a
   /// deletion has seen is determined once too, at the same time as removals of links. The links that such a deletion removes, and that were
-  /// there before synchronization began, must have entries, because they exist again if the object does. An object that is inserted under the record of a deleted
-  /// one is changed by ``PendingChange/reinsertion(of:entity:_:in:_:first:revival:)``.
+  /// there before synchronization began, must have entries, because they exist again if the object does. An object that is inserted under
+  /// the record of a deleted one is changed by ``PendingChange/reinsertion(of:entity:_:in:_:first:revival:)``.
   ///
   /// - Parameter position: The number of changes to skip.
   func changes(of save: Int64, from position: Int, maximumCount: Int) throws -> [PendingChange]
@@ -46,8 +46,8 @@ package protocol SyncStore: AnyObject {
   ///
   /// From then on, the pending saves change and refer to the new records, and the former ones have no objects. Links of these objects are
   /// others too, with the records that follow from the new ends (``PendingChange/renewed(_:_:linkID:)``). An object that is inserted later
-  /// gets the ID of none of the records with an entry, apart from the one that it had before its deletion. A new record follows from the former one and the save that inserted the object, so
-  /// that another state of the store gives the same one to the same object.
+  /// gets the ID of none of the records with an entry, apart from the one that it had before its deletion. A new record follows from the
+  /// former one and the save that inserted the object, so that another state of the store gives the same one to the same object.
   /// - Returns: The new records, by the former ones.
   func renewRecords(_ ids: [RecordID]) throws -> [RecordID: RecordID]
 

@@ -1,11 +1,11 @@
 /// The objects that follow from the records of a zone and the pending saves.
 ///
-/// The state of a record is the join of its base, its held state and the pending changes. Its object exists if the state is not a tombstone,
-/// the model has its entity, and all required destinations exist. With a later version of the model, which has the entity, it appears.
-/// Objects that require each other therefore exist together. A link exists only if it was also added and not removed (``Link``). To-one
-/// relationships to objects that do not exist are nil. These rules, those for one-to-one relationships (``Claim``) and for counts (``MemberGroup``), and
-/// those for deletions that edits win over or other objects deny (``DeletionMark``), depend on the states alone, so all devices with the same states have the same
-/// objects.
+/// The state of a record is the join of its base, its held state and the pending changes. Its object exists if the state is not a
+/// tombstone, the model has its entity, and all required destinations exist. With a later version of the model, which has the entity, it
+/// appears. Objects that require each other therefore exist together. A link exists only if it was also added and not removed (``Link``).
+/// To-one relationships to objects that do not exist are nil. These rules, those for one-to-one relationships (``Claim``) and for counts
+/// (``MemberGroup``), and those for deletions that edits win over or other objects deny (``DeletionMark``), depend on the states alone, so
+/// all devices with the same states have the same objects.
 ///
 /// An update evaluates each record once, from the states and never from other objects. The order in which records are evaluated is
 /// therefore irrelevant, and objects can be written in batches: apart from IDs, an update keeps only one batch in memory.

@@ -8,8 +8,9 @@
 ///
 /// A value is a byte for its kind and its rule (``MergeRule``), and the value. A large value is the digest and the size of its bytes, 0, or 1
 /// and its key, the size of its chunks, and the number and the digests of these. A position is the bytes of its key. Versions are in
-/// `RecordCoding+Versions.swift`. Records with large values, positions or versions have version 2. A counter is the number of its entries, and for each: device, time, whether it is a total and whether
-/// the amount is a real number, the amount. A deletion mark is in relation to the values before it, which it has seen usually. Most records
+/// `RecordCoding+Versions.swift`. Records with large values, positions or versions have version 2. A counter is the number of its entries,
+/// and for each: device, time, whether it is a total and whether the amount is a real number, the amount. A deletion mark is in relation to
+/// the values before it, which it has seen usually. Most records
 /// have few stamps, because what one save writes shares one.
 package enum RecordCoding {
   private static let version: UInt64 = 1

@@ -43,8 +43,8 @@ package struct SyncEvent: Sendable, Identifiable {
   package let start: Date
   /// When the work ended; nil while it runs.
   package private(set) var end: Date?
-  /// The number of objects that were added or changed by an import, of records that were sent, or of records that differed. While an import runs, the number of
-  /// records that were received so far.
+  /// The number of objects that were added or changed by an import, of records that were sent, or of records that differed. While an import
+  /// runs, the number of records that were received so far.
   package var count = 0
   /// The error that ended the work.
   package private(set) var error: (any Error)?
