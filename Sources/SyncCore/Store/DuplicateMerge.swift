@@ -139,15 +139,12 @@ struct DuplicateMerge {
       touched.insert(id)
       if id == successor { continue }
       redirected.insert(id)
-      // What has waited for the destinations of its one-to-one relationships appears.
-      for (claim, _) in try state(of: id)?.claims(model) ?? [] {
-        for rival in try store.referrers(of: claim.destination, through: claim.property) where rival != id {
-          if appearing.insert(rival) { queue.append(rival) }
-        }
-      }
-      // So does what has exceeded a maximum count.
       if let state = try state(of: id) {
-        for fellow in try fellowMembers(of: state) where fellow != id && appearing.insert(fellow) { queue.append(fellow) }
+        // What has waited for the destinations of its relationships appears.
+        let claimants = try state.claims(model).flatMap { try store.referrers(of: $0.claim.destination, through: $0.claim.property) }
+        for rival in try claimants + fellowMembers(of: state) where rival != id && appearing.insert(rival) { queue.append(rival) }
+        // A cycle of parents that it was in is open.
+        if model.hasTrees { touched.formUnion(try store.ancestors(of: state, model)) }
       }
       for referrer in try store.referrers(of: id) {
         touched.insert(referrer)
