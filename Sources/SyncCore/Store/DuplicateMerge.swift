@@ -70,8 +70,10 @@ struct DuplicateMerge {
   }
 
   private mutating func process(_ id: RecordID) throws {
-    try followSuccessor(of: id)
-    guard let state = try state(of: id), !state.isTombstone else { return }
+    guard let state = try state(of: id) else { return }
+    // If it is deleted, it may have been in a cycle of successors.
+    if state.successor != nil || state.isDeleted { try followSuccessor(of: id) }
+    if state.isTombstone { return }
     for field in state.fields where field.property != .successor {
       if let destination = field.value.reference { try redirect(id, from: destination) }
     }
