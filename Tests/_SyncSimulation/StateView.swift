@@ -6,7 +6,7 @@ struct StateView {
   private let entries: [RecordID: RecordEntry]
   /// The records that refer to a record by a one-to-one relationship.
   private let claims: [PropertyID: [RecordID: [(stamp: Stamp, id: RecordID)]]]
-  /// The records that have no room beside others with the same destination, and the relationships by which they refer to it.
+  /// The records that have no room next to others with the same destination, and the relationships by which they refer to it.
   private let surplus: [RecordID: Set<PropertyID>]
   let model: SyncModel
   /// Nil for real stores, whose objects have no serial numbers.

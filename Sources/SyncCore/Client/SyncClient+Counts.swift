@@ -14,8 +14,9 @@ extension SyncClient {
   func fellowMembers(of record: Record?, replacedBy new: Record?, in store: some SyncStore) throws -> [RecordID] {
     guard let record, let new else { return [] }
     let remaining = new.isDeleted || new.successor != nil ? [] : new.memberships(model)
-    return try record.memberships(model).filter { former in
+    let left = record.memberships(model).filter { former in
       !remaining.contains { $0.group == former.group && $0.stamp == former.stamp && $0.hasWaited == former.hasWaited }
-    }.flatMap { try store.members(of: $0.group, model) }
+    }
+    return try store.fellowMembers(in: left, model)
   }
 }

@@ -218,7 +218,7 @@ struct DuplicateMerge {
 
   /// Returns the records that may be members of objects in place of a record.
   private func fellowMembers(of state: Record) throws -> [RecordID] {
-    try state.memberships(model).flatMap { try store.members(of: $0.group, model) }
+    try store.fellowMembers(in: state.memberships(model), model)
   }
 
   /// Keeps the values of an object that the device itself has written.

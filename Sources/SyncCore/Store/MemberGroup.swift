@@ -74,6 +74,11 @@ extension SyncStore {
     guard let links = group.relationship.flatMap({ model.entities[$0] }), links.isSymmetric else { return members }
     return try members + referrers(of: group.owner, through: .linkDestination).filter { !members.contains($0) }
   }
+
+  /// Returns the records that can be in the same groups as a record with memberships.
+  func fellowMembers(in memberships: [Record.Membership], _ model: SyncModel) throws -> [RecordID] {
+    try memberships.flatMap { try members(of: $0.group, model) }
+  }
 }
 
 extension PropertyID {

@@ -51,7 +51,7 @@ extension VisibleState {
     for (id, stamp) in exceeding {
       guard var entry = try store.entry(of: id), let base = entry.base?.record else { continue }
       let memberships = base.memberships(model)
-      if memberships.count > 1 { affected += try memberships.flatMap { try store.members(of: $0.group, model) } }
+      if memberships.count > 1 { affected += try store.fellowMembers(in: memberships, model) }
       entry.held = entry.held.joined(with: Record(entity: base.entity, [.waiting: .null], stamp.ofReplacement))
       try store.setEntry(entry, of: id)
     }
@@ -97,6 +97,6 @@ extension VisibleState {
     guard model.isTree(field.property, of: record.entity) else { return [] }
     let memberships = record.memberships(model).filter { $0.field.property == field.property }
     if memberships.isEmpty { return [] }
-    return try memberships.flatMap { try store.members(of: $0.group, model) } + store.ancestors(of: record, model)
+    return try store.fellowMembers(in: memberships, model) + store.ancestors(of: record, model)
   }
 }
