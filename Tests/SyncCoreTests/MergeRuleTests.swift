@@ -28,15 +28,6 @@ final class MergeRuleTests: XCTestCase {
     return (scenario, note)
   }
 
-  private func synchronize(_ scenario: Scenario, line: UInt = #line) throws {
-    for _ in 0..<3 { for device in scenario.devices { try device.synchronize() } }
-    for device in scenario.devices {
-      XCTAssertEqual(device.objects, scenario.devices[0].objects, line: line)
-      XCTAssertTrue(try device.isIdle(), line: line)
-      XCTAssertTrue(try device.verify().isEqual, line: line)
-    }
-  }
-
   private func value(_ note: RecordID, _ device: Scenario.Device) -> FieldValue? { device.objects[note]?.values[Self.attribute] }
 
   /// Lets two devices set the attribute at the same time, with both orders of sending and both orders of clocks, and checks the result.
@@ -51,7 +42,7 @@ final class MergeRuleTests: XCTestCase {
         try a.set(Self.attribute, one, of: note)
         try b.set(Self.attribute, other, of: note)
         for device in isFirstSentFirst ? [a, b] : [b, a] { try device.synchronize() }
-        try synchronize(scenario, line: line)
+        try scenario.synchronizeAll(line: line)
         XCTAssertEqual(value(note, a), expected, line: line)
       }
     }
@@ -99,11 +90,11 @@ final class MergeRuleTests: XCTestCase {
       try a.set(Self.attribute, .text("a"), of: note)
       try b.set(Self.attribute, .text("b"), of: note)
       for device in [b, a] { try device.synchronize() }
-      try synchronize(scenario)
+      try scenario.synchronizeAll()
       XCTAssertEqual(value(note, a), .text(first < second ? "a" : "b"))
       try a.set(Self.attribute, .text("later"), of: note)
       try a.set(Self.attribute, .null, of: note)
-      try synchronize(scenario)
+      try scenario.synchronizeAll()
       XCTAssertEqual(value(note, a), .text(first < second ? "a" : "b"))
     }
   }
@@ -131,20 +122,20 @@ final class MergeRuleTests: XCTestCase {
     let copy = a.backUp()
     try a.set(Self.attribute, .integer(11), of: note)
     let pending = a.backUp()
-    try synchronize(scenario)
+    try scenario.synchronizeAll()
     XCTAssertEqual(value(note, b), .integer(11))
     // An older state of the store sends the save again, under another identity.
     for event in [SyncClient.Event.copied, .remoteChange] {
       a.restore(pending)
       try a.synchronize(event)
-      try synchronize(scenario)
+      try scenario.synchronizeAll()
       XCTAssertEqual(value(note, a), .integer(11))
     }
     // A state without the save gets it back.
     a.restore(copy)
     try a.set(Self.attribute, .integer(15), of: note)
     try a.synchronize(.copied)
-    try synchronize(scenario)
+    try scenario.synchronizeAll()
     XCTAssertEqual(value(note, a), .integer(16))
   }
 
@@ -153,9 +144,9 @@ final class MergeRuleTests: XCTestCase {
     let (a, b) = (scenario.devices[0], scenario.devices[1])
     for number in 1...20 {
       try a.set(Self.attribute, .integer(Int64(2 * number - 1)), of: note)
-      try synchronize(scenario)
+      try scenario.synchronizeAll()
       try b.set(Self.attribute, .integer(Int64(2 * number)), of: note)
-      try synchronize(scenario)
+      try scenario.synchronizeAll()
     }
     XCTAssertEqual(value(note, a), .integer(40))
     let counter = Counter(scenario.record(note)?[Self.attribute]?.value ?? .null)
@@ -168,11 +159,11 @@ final class MergeRuleTests: XCTestCase {
     a.wall = 10_000_000
     try a.set(Self.attribute, .integer(1), of: note)
     try b.set(Self.attribute, .integer(10), of: note)
-    try synchronize(scenario)
+    try scenario.synchronizeAll()
     a.wall = 2_000
     for expected: Int64 in 12...20 {
       try a.set(Self.attribute, .integer(expected), of: note)
-      try synchronize(scenario)
+      try scenario.synchronizeAll()
       XCTAssertEqual(value(note, b), .integer(expected))
     }
   }
@@ -183,11 +174,11 @@ final class MergeRuleTests: XCTestCase {
     let copy = scenario.backUpHub()
     for expected: Int64 in 6...9 {
       try (expected % 2 == 0 ? a : b).set(Self.attribute, .integer(expected), of: note)
-      try synchronize(scenario)
+      try scenario.synchronizeAll()
     }
     scenario.restoreHub(copy, incarnation: 2)
     try b.set(Self.attribute, .integer(10), of: note)
-    try synchronize(scenario)
+    try scenario.synchronizeAll()
     XCTAssertEqual(value(note, a), .integer(10))
   }
 
@@ -196,7 +187,7 @@ final class MergeRuleTests: XCTestCase {
     let (a, b) = (scenario.devices[0], scenario.devices[1])
     try a.set(Self.attribute, .null, of: note)
     try b.set(Self.attribute, .integer(7), of: note)
-    try synchronize(scenario)
+    try scenario.synchronizeAll()
     XCTAssertEqual(value(note, a), .integer(2))
   }
 
@@ -206,7 +197,7 @@ final class MergeRuleTests: XCTestCase {
       let (a, b) = (scenario.devices[0], scenario.devices[1])
       for device in [a, b] { try device.adoptModel(Self.model(rule)) }
       let folder = try a.insertFolder("Home")
-      try synchronize(scenario)
+      try scenario.synchronizeAll()
       let note = a.newID()
       // Copies of one store.
       for device in [a, b] {
@@ -214,7 +205,7 @@ final class MergeRuleTests: XCTestCase {
         try device.takeInExisting()
       }
       try a.set(Self.attribute, .integer(rule == .counter ? 11 : 8), of: note)
-      try synchronize(scenario)
+      try scenario.synchronizeAll()
       XCTAssertEqual(value(note, b), .integer(expected), "\(rule)")
     }
   }
@@ -225,7 +216,7 @@ final class MergeRuleTests: XCTestCase {
       let (a, b) = (scenario.devices[0], scenario.devices[1])
       for device in [a, b] { try device.adoptModel(Self.model(rule)) }
       let folder = try a.insertFolder("Home")
-      try synchronize(scenario)
+      try scenario.synchronizeAll()
       let note = a.newID()
       // Copies of one store, of which one was changed before it was synchronized.
       for (device, number, text) in [(a, 3, "new"), (b, 5, "old")] as [(Scenario.Device, Int64, String)] {
@@ -235,7 +226,7 @@ final class MergeRuleTests: XCTestCase {
       try a.takeInExisting()
       try a.synchronize()
       try b.synchronize()
-      try synchronize(scenario)
+      try scenario.synchronizeAll()
       XCTAssertEqual(value(note, a), .integer(expected), "\(rule)")
       XCTAssertEqual(b.objects[note]?.values[Scenario.text], .text("new"))
     }
@@ -252,7 +243,7 @@ final class MergeRuleTests: XCTestCase {
         try a.set(Scenario.text, .text("other"), of: note)
         try b.set(Self.attribute, .integer(12), of: note)
         for device in isSentFirst ? [b, a] : [a, b] { try device.synchronize() }
-        try synchronize(scenario)
+        try scenario.synchronizeAll()
         XCTAssertEqual(value(note, a), .integer(expected), "\(rule)")
         XCTAssertEqual(scenario.record(note)?[Self.attribute]?.rule, rule)
       }
@@ -263,12 +254,12 @@ final class MergeRuleTests: XCTestCase {
     let (scenario, note) = try scenario(.counter, .integer(10), deviceCount: 3, earlier: [2])
     let (a, b, c) = (scenario.devices[0], scenario.devices[1], scenario.devices[2])
     try a.set(Self.attribute, .integer(13), of: note)
-    try synchronize(scenario)
+    try scenario.synchronizeAll()
     // It sets a value, from what it has.
     try c.set(Self.attribute, .integer(20), of: note)
-    try synchronize(scenario)
+    try scenario.synchronizeAll()
     try b.set(Self.attribute, .integer(21), of: note)
-    try synchronize(scenario)
+    try scenario.synchronizeAll()
     XCTAssertEqual(value(note, c), .integer(21))
   }
 
@@ -281,7 +272,7 @@ final class MergeRuleTests: XCTestCase {
       XCTAssertEqual(value(note, a), .integer(10))
       try a.set(Self.attribute, .integer(rule == .counter ? 14 : 12), of: note)
       try b.set(Self.attribute, .integer(rule == .counter ? 11 : 14), of: note)
-      try synchronize(scenario)
+      try scenario.synchronizeAll()
       XCTAssertEqual(value(note, b), .integer(expected), "\(rule)")
     }
   }

@@ -12,11 +12,8 @@ final class MutualReferenceTests: XCTestCase {
   }
 
   private func synchronize(_ scenario: Scenario, line: UInt = #line) throws {
-    for _ in 0..<3 { for device in scenario.devices { try device.synchronize() } }
+    try scenario.synchronizeAll(line: line)
     for device in scenario.devices {
-      XCTAssertEqual(device.objects, scenario.devices[0].objects, line: line)
-      XCTAssertTrue(try device.isIdle(), line: line)
-      XCTAssertTrue(try device.verify().isEqual, line: line)
       for (id, object) in device.objects {
         guard let spouse = object.values[Scenario.spouse]?.reference else { continue }
         XCTAssertEqual(device.objects[spouse]?.values[Scenario.spouse], .reference(id), line: line)

@@ -15,17 +15,8 @@ final class TreeTests: XCTestCase {
     let scenario = Scenario()
     for device in scenario.devices { try device.adoptModel(Self.model) }
     let folders = try titles.map { try scenario.devices[0].insertFolder($0) }
-    try synchronize(scenario)
+    try scenario.synchronizeAll()
     return (scenario, folders)
-  }
-
-  private func synchronize(_ scenario: Scenario, line: UInt = #line) throws {
-    for _ in 0..<3 { for device in scenario.devices { try device.synchronize() } }
-    for device in scenario.devices {
-      XCTAssertEqual(device.objects, scenario.devices[0].objects, line: line)
-      XCTAssertTrue(try device.isIdle(), line: line)
-      XCTAssertTrue(try device.verify().isEqual, line: line)
-    }
   }
 
   private func move(_ folder: RecordID, into parent: RecordID, on device: Scenario.Device) throws {
@@ -44,7 +35,7 @@ final class TreeTests: XCTestCase {
       try move(folders[0], into: folders[1], on: a)
       try move(folders[1], into: folders[0], on: b)
       for device in isFirstSentFirst ? [a, b] : [b, a] { try device.synchronize(.save) }
-      try synchronize(scenario)
+      try scenario.synchronizeAll()
       XCTAssertEqual(parent(of: folders[0], on: b), folders[1])
       XCTAssertNil(parent(of: folders[1], on: b))
       XCTAssertEqual(scenario.record(folders[1])?[Scenario.parent]?.value, .superseded)
@@ -53,10 +44,10 @@ final class TreeTests: XCTestCase {
       XCTAssertEqual(entries.first?.losing[Scenario.parent]?.value, .reference(folders[0]))
       // It does not come back when the other folder is moved elsewhere, and it can be moved again.
       try a.set(Scenario.parent, .null, of: folders[0], Scenario.folder)
-      try synchronize(scenario)
+      try scenario.synchronizeAll()
       XCTAssertNil(parent(of: folders[1], on: a))
       try move(folders[1], into: folders[0], on: a)
-      try synchronize(scenario)
+      try scenario.synchronizeAll()
       XCTAssertEqual(parent(of: folders[1], on: b), folders[0])
     }
   }
@@ -69,7 +60,7 @@ final class TreeTests: XCTestCase {
     b.wall += 10_000
     try move(folders[1], into: folders[2], on: b)
     try move(folders[3], into: folders[0], on: b)
-    try synchronize(scenario)
+    try scenario.synchronizeAll()
     XCTAssertEqual(folders.map { parent(of: $0, on: a) }, [folders[1], folders[2], folders[3], nil])
   }
 
@@ -85,7 +76,7 @@ final class TreeTests: XCTestCase {
     XCTAssertNil(parent(of: folders[1], on: b))
     try b.set(Scenario.parent, .null, of: folders[1], Scenario.folder)
     b.restart()
-    try synchronize(scenario)
+    try scenario.synchronizeAll()
     XCTAssertEqual(parent(of: folders[0], on: b), folders[1])
     XCTAssertNil(parent(of: folders[1], on: a))
   }
@@ -98,7 +89,7 @@ final class TreeTests: XCTestCase {
     try b.synchronize(.save)
     XCTAssertEqual(scenario.record(folders[0])?[Scenario.parent]?.value, .superseded)
     try move(folders[0], into: folders[1], on: a)
-    try synchronize(scenario)
+    try scenario.synchronizeAll()
     XCTAssertNil(parent(of: folders[0], on: a))
     XCTAssertEqual(a.journal.map { $0.losing[Scenario.parent]?.value }, [.reference(folders[1])])
   }
@@ -106,7 +97,7 @@ final class TreeTests: XCTestCase {
   func testAnObjectIsNotItsOwnParent() throws {
     let (scenario, folders) = try scenario("one")
     try move(folders[0], into: folders[0], on: scenario.devices[0])
-    try synchronize(scenario)
+    try scenario.synchronizeAll()
     XCTAssertNil(parent(of: folders[0], on: scenario.devices[1]))
   }
 
@@ -115,10 +106,10 @@ final class TreeTests: XCTestCase {
     let scenario = Scenario()
     let (a, b) = (scenario.devices[0], scenario.devices[1])
     let folders = [try a.insertFolder("one"), try a.insertFolder("other")]
-    try synchronize(scenario)
+    try scenario.synchronizeAll()
     try move(folders[0], into: folders[1], on: a)
     try move(folders[1], into: folders[0], on: b)
-    try synchronize(scenario)
+    try scenario.synchronizeAll()
     XCTAssertEqual(folders.map { parent(of: $0, on: a) }, [folders[1], folders[0]])
   }
 }

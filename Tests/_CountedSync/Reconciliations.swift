@@ -3,7 +3,6 @@ import ObjectContext
 import ObjectModel
 import ObjectStore
 import SQLCipherStore
-import StoreKeys
 import SyncCore
 import SyncCrypto
 import SyncEngine
@@ -30,30 +29,22 @@ enum CountedSync {
 /// Measures the comparison of a synchronized store with its hub, and the repair of what differs.
 struct Reconciliations {
   private let folder: URL
-  private let model: CompiledModel
-  private let key = StoreKey.raw(SecretBytes([UInt8](repeating: 5, count: 32)))
+  private let stores: MeasuredStores
 
   init(in folder: URL) throws {
     self.folder = folder
-    model = try CompiledModel(
+    let model = try CompiledModel(
       ManagedObjectModel {
         Entity("Book") {
           Attribute("title", .string)
           Attribute("year", .integer64)
         }
       })
-  }
-
-  private func open(_ name: String) async throws -> (PersistentStoreCoordinator, PersistentStore) {
-    let coordinator = PersistentStoreCoordinator(compiledModel: model)
-    var description = PersistentStoreDescription(url: folder.appendingPathComponent(name), key: key)
-    description.durability = .fast
-    description.sideTableOwners = [SyncTables.shared]
-    return (coordinator, try await coordinator.addPersistentStore(with: description))
+    stores = MeasuredStores(in: folder, model: model)
   }
 
   func measure(count: Int, differences: Int) async throws {
-    let (coordinator, store) = try await open("one.store")
+    let (coordinator, store) = try await stores.open("one.store")
     let recoveryKey = try AccountRecoveryKey.random()
     let hubPath = folder.appendingPathComponent("hub.store").path
     let first = try await SyncService.start(
@@ -68,7 +59,7 @@ struct Reconciliations {
       })
     try await first.synchronize()
     first.end()
-    let (others, other) = try await open("other.store")
+    let (others, other) = try await stores.open("other.store")
     let second = try await SyncService.join(other, of: others, hubPath: hubPath, recoveryKey: recoveryKey, deviceName: "other")
     try await second.synchronize()
     second.end()

@@ -4,7 +4,6 @@ import ObjectModel
 import ObjectQuery
 import ObjectStore
 import SQLCipherStore
-import StoreKeys
 import SyncCore
 import SyncCrypto
 import SyncEngine
@@ -15,26 +14,18 @@ struct Transfer {
   struct Difference: Error {}
 
   private let folder: URL
-  private let model: CompiledModel
-  private let key = StoreKey.raw(SecretBytes([UInt8](repeating: 5, count: 32)))
+  private let stores: MeasuredStores
 
   init(in folder: URL) throws {
     self.folder = folder
-    model = try CompiledModel(
+    let model = try CompiledModel(
       ManagedObjectModel {
         Entity("Film") {
           Attribute("title", .string)
           Attribute("content", .binary).externalStorage()
         }
       })
-  }
-
-  private func open(_ name: String) async throws -> (PersistentStoreCoordinator, PersistentStore) {
-    let coordinator = PersistentStoreCoordinator(compiledModel: model)
-    var description = PersistentStoreDescription(url: folder.appendingPathComponent(name), key: key)
-    description.durability = .fast
-    description.sideTableOwners = [SyncTables.shared]
-    return (coordinator, try await coordinator.addPersistentStore(with: description))
+    stores = MeasuredStores(in: folder, model: model)
   }
 
   /// Writes bytes to a file that cannot be compressed.
@@ -62,11 +53,11 @@ struct Transfer {
     let recoveryKey = try AccountRecoveryKey.random()
     let hubPath = folder.appendingPathComponent("hub.store").path
     let hub = EmbeddedHub(path: hubPath, hashing: ZoneHashing(zone: ZoneID(high: 0, low: 0)))
-    let (coordinator, store) = try await open("one.store")
+    let (coordinator, store) = try await stores.open("one.store")
     let first = try await SyncService.start(store, of: coordinator, hubPath: hubPath, recoveryKey: recoveryKey, deviceName: "one")
     try await first.synchronize()
     first.end()
-    let (others, other) = try await open("other.store")
+    let (others, other) = try await stores.open("other.store")
     let second = try await SyncService.join(other, of: others, hubPath: hubPath, recoveryKey: recoveryKey, deviceName: "other")
     try await second.synchronize()
     second.end()
