@@ -211,6 +211,17 @@ final class CustomMergeTests: XCTestCase {
 
   // MARK: Failures
 
+  func testAValueFromBeforeTheRuleThatArrivesAgainCountsOnce() {
+    let (one, other) = (DeviceID(1), DeviceID(2))
+    func record(_ field: Field) -> Record { Record(entity: Scenario.note, .live([field])) }
+    let former = record(Field(Self.attribute, .integer(1), Stamp(HybridTime(value: 5), one), .min))
+    let known = ValueVersions(of: former[Self.attribute])
+    let edit = known.setting(.integer(3), Stamp(HybridTime(value: 7), other), replacing: .integer(1), settled: known, Self.bits)
+    let change = record(Field(Self.attribute, edit.fieldValue, Stamp(HybridTime(value: 7), other), .custom))
+    XCTAssertEqual(ValueVersions((former as Record?).applying(change)?[Self.attribute]?.value ?? .null), edit)
+    XCTAssertEqual(ValueVersions((change as Record?).applying(former)?[Self.attribute]?.value ?? .null), edit)
+  }
+
   func testTheLastValueRemainsIfTheFunctionFailsAndTheOtherIsInAJournal() throws {
     let function = MergeFunction("failing") { _, _, _ in throw Unmergeable() }
     let (scenario, note) = try scenario(1, function)

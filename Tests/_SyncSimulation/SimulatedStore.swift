@@ -47,6 +47,8 @@ final class SimulatedStore: SyncStore {
   private(set) var successors: [RecordID: Set<RecordID>] = [:]
   /// The records that were sent again after the hub had removed their deletions.
   private(set) var resent: Set<RecordID> = []
+  /// The stamps that held values have got since a wall clock was corrected.
+  var restamps: [(former: Stamp, new: Stamp)] = []
   /// The records that have lost their bases in the transaction, and must be sent.
   private var unbased: Set<RecordID> = []
   /// The objects that were written in the transaction.
@@ -140,6 +142,7 @@ final class SimulatedStore: SyncStore {
     // What was accepted and never pulled had no base. Objects from before synchronization are not sent again.
     let isFromBefore = entry.held?.latestStamp.map { $0.time.value <= 1 } ?? false
     if entry.base == nil, entry.held != nil, !isFromBefore || state.entries[id]?.base != nil { unbased.insert(id) }
+    noteRestamps(state.entries[id]?.held, entry.held)
     state.entries[id] = entry
     if let successor = entry.state?.successor { successors[id, default: []].insert(successor) }
     addReferrer(id, entry.base?.record)

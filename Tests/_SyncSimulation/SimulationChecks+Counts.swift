@@ -29,22 +29,28 @@ extension SimulationChecks {
     }
   }
 
-  /// Checks that a save within the maximum counts has added its members, unless a record without an object counts for another reason.
+  /// Checks that a save within the maximum counts has added its members, unless other members count that the application did not see.
   private func checkAddedMembers(_ device: SimulatedDevice, _ view: StateView) throws {
-    guard let changes = addedMembers.removeValue(forKey: device.number), !device.model.hasUniqueConstraints else { return }
+    guard let (changes, former) = addedMembers.removeValue(forKey: device.number), !device.model.hasUniqueConstraints else { return }
     let objects = device.store.state.objects
     for change in changes {
       guard let entity = device.model.entities[change.entity], !entity.isLink || change.isAddition else { continue }
-      for (property, value) in change.values ?? [:] {
-        guard let owner = value.reference, entity.capacities[property] != nil, !entity.trees.contains(property),
+      let limited = (change.values ?? [:]).filter { entity.capacities[$0.key] != nil }
+      // A record without an object counts for another reason, or the save has removed what an object of another group has waited for.
+      let owners = Set(limited.values)
+      let isUncertain = view.ids.contains { other in
+        guard other != change.id, let state = view.state(of: other) else { return false }
+        return state.fields.contains { field in
+          guard owners.contains(field.value) else { return false }
+          return objects[other] == nil ? !view.isSurplus(field.property, of: other) : !former.contains(other)
+        }
+      }
+      if isUncertain { continue }
+      for (property, value) in limited {
+        guard let owner = value.reference, !entity.trees.contains(property),
           entity.isLink || entity.references[property] ?? false || entity.capacities.count == 1
         else { continue }
         if objects[change.id]?.values[property] == value { continue }
-        let isHidden = view.ids.contains { other in
-          other != change.id && objects[other] == nil && !view.isSurplus(property, of: other)
-            && view.state(of: other)?.fields.contains { $0.value.reference == owner } ?? false
-        }
-        if isHidden { continue }
         throw SimulationFailure(
           invariant: "a save within the counts adds its members", detail: "device \(device.number): \(change.id.low) to \(owner.low)")
       }

@@ -133,7 +133,7 @@ extension SimulationChecks {
         !(addition.isOfBaseline && history.isBaseline) && !history.additions.contains { $0.tags.contains(addition) }
       }
       if !others.isEmpty, simulation.model.syncModel.hasUniqueConstraints { continue }
-      if objects[id] != nil, !history.mayExist {
+      if objects[id] != nil, !history.mayExist, !hasReturned(id) {
         throw SimulationFailure(invariant: "removed links are gone", detail: describe(id, history, view))
       }
     }

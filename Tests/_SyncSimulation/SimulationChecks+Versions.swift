@@ -109,7 +109,7 @@ extension SimulationChecks {
     if versions.seen.contains(Stamp(save.lowestStamp.time, Counter.baseline)) || save.stamps.contains(where: versions.seen.contains) {
       return true
     }
-    // With another rule, an earlier value can have replaced it. A later null is no version.
+    // With another rule, an earlier value can have replaced it. A later null is no version, and one without a rule has replaced it.
     if let object = baseline[written.id], object.values[property] != nil {
       let rule = baselineModels[written.id]?.merging(of: object.entity)[property] ?? .latest
       if rule != .latest, rule != .custom { return true }
@@ -118,7 +118,10 @@ extension SimulationChecks {
       other.changes.contains { change in
         guard change.id == written.id, let value = change.values?[property] else { return false }
         let rule = change.rules[property] ?? .latest
-        if rule == .latest { return value == .null && (other.stamps.max() ?? other.lowestStamp) > save.lowestStamp }
+        if rule == .latest {
+          let latest = other.stamps.max() ?? other.lowestStamp
+          return latest > save.lowestStamp && (value == .null || other.stamps.contains(where: versions.seen.contains))
+        }
         return rule != .custom
       }
     }

@@ -197,8 +197,8 @@ package struct ValueVersions: Hashable, Sendable {
 
   /// Returns the state after a device, whose model does not declare the rule, has set the attribute to a value.
   func setting(_ value: FieldValue, _ stamp: Stamp) -> ValueVersions {
-    // What is part of the state already counts once.
-    guard !seen.contains(stamp), value.isPlain else { return self }
+    // What is part of the state already counts once, also under the stamp that it got when the model declared the rule.
+    guard value.isPlain, !seen.contains(stamp), !seen.contains(Stamp(stamp.time, Counter.baseline)) else { return self }
     // It has known the value from before.
     let former = versions.last { $0.stamp.device == Counter.baseline && $0.stamp.time <= stamp.time }
     var seen = seen
