@@ -219,4 +219,35 @@ final class QuarantineTests: XCTestCase {
     try a.synchronize()
     for device in [a, b] { XCTAssertEqual(device.objects[unreadable]?.values[Scenario.color], .integer(13)) }
   }
+
+  func testARecordThatIsSentAgainDuringAReconciliationStaysInTheQuarantine() throws {
+    let scenario = Scenario(deviceCount: 3)
+    let (a, b, c) = (scenario.devices[0], scenario.devices[1], scenario.devices[2])
+    let note = try a.insertNote("1", in: a.insertFolder("Home"))
+    for device in scenario.devices { try device.synchronize() }
+    try a.delete(note)
+    try a.synchronize()
+    scenario.wait(days: 400)
+    try scenario.cleanUp(from: a)
+    // Another device that was away sends the note again, because it has an unsent edit.
+    try c.set(Scenario.text, .text("2"), of: note)
+    b.keys.isMissing = { [name = b.keys.name(of: note)] in $0.name == name }
+    var (comparisonCount, isSent) = (0, false)
+    try b.synchronize { action in
+      switch action {
+      case .verify(let request): if case .sums = request.query { comparisonCount += 1 }
+      case .pull where comparisonCount > 0 && !isSent:
+        isSent = true
+        try c.synchronize()
+      default: break
+      }
+    }
+    XCTAssertTrue(isSent)
+    XCTAssertEqual(comparisonCount, 1)
+    XCTAssertEqual(try b.quarantinedCount(), 1)
+    b.keys.isMissing = { _ in false }
+    try b.synchronize(.keysChanged)
+    XCTAssertEqual(b.objects[note]?.values[Scenario.text], .text("2"))
+    XCTAssertEqual(try b.verify(), Verification.Result())
+  }
 }

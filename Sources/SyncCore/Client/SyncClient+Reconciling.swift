@@ -111,7 +111,11 @@ extension SyncClient {
   func removeMissingRecords(
     _ reconciliation: inout Reconciliation, accepted: RecordSet, in store: some SyncStore
   ) throws -> RecordSet {
-    for name in reconciliation.missing { try store.setQuarantined(nil, name) }
+    // Another device can have sent a record again since.
+    for name in reconciliation.missing {
+      guard let stored = try store.quarantined(name), stored.sequence <= reconciliation.point.sequence else { continue }
+      try store.setQuarantined(nil, name)
+    }
     var missing = accepted
     for name in reconciliation.missing {
       guard let id = reconciliation.ids[name], let base = try store.entry(of: id)?.base,
