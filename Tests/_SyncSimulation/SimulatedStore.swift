@@ -207,6 +207,8 @@ final class SimulatedStore: SyncStore {
         violation = "object \(change.id.low) has entity \(entity.value), which the model lacks"
       }
       if change.object != nil { continue }
+      // What is deleted too can be there again, after members were counted.
+      remainingReferrers.removeAll { $0.0 == change.id }
       for referrer in (state.referrers[change.id] ?? [:]).keys {
         if state.objects[referrer]?.values.values.contains(where: { $0.reference == change.id }) ?? false {
           remainingReferrers.append((referrer, change.id))

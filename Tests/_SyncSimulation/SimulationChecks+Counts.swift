@@ -36,6 +36,8 @@ extension SimulationChecks {
     for change in changes {
       guard let entity = device.model.entities[change.entity], !entity.isLink || change.isAddition else { continue }
       let limited = (change.values ?? [:]).filter { entity.capacities[$0.key] != nil }
+      // The save has removed what denied the deletion of an end.
+      if (change.values ?? [:]).values.contains(where: { $0.reference.map { objects[$0] == nil } ?? false }) { continue }
       // A record without an object counts for another reason, or the save has removed what an object of another group has waited for.
       let owners = Set(limited.values)
       let isUncertain = view.ids.contains { other in

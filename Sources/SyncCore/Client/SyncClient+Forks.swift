@@ -21,7 +21,7 @@ extension SyncClient {
   func changeIdentity(isForked: Bool, in store: some SyncStore, _ environment: Environment) throws {
     var zone = try store.zone()
     zone.formerDevices = (zone.formerDevices ?? []) + [zone.device]
-    zone.formerCommit = try store.outbox()?.commit.digest ?? zone.formerCommit
+    if let digest = try store.outbox()?.commit.digest { zone.formerCommits = ((zone.formerCommits ?? []) + [digest]).suffix(8) }
     zone.device = environment.newDevice
     zone.deviceSequence = 0
     zone.isJoined = false

@@ -27,7 +27,7 @@ extension SyncClient {
         return .incomplete
       }
       if entry.digest == outbox?.digest { (staging.listedOutbox, staging.listedSequence) = (entry.digest, entry.sequence) }
-      if entry.digest == zone.formerCommit { staging.listedSequence = entry.sequence }
+      if zone.formerCommits?.contains(entry.digest) ?? false { staging.listedSequence = entry.sequence }
       if isFork(entry, zone, outbox) { isForked = true }
     }
     if isForked {

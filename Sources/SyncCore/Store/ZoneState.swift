@@ -3,8 +3,8 @@ package struct ZoneState: Hashable, Codable, Sendable {
   package var device: DeviceID
   /// The identities that the device had before.
   package var formerDevices: [DeviceID]?
-  /// The digest of the last commit that a former identity was sending.
-  package var formerCommit: Digest?
+  /// The digests of the commits that former identities were sending, at most eight.
+  package var formerCommits: [Digest]?
   /// The number of the last commit that was frozen by the device.
   package var deviceSequence: Int64 = 0
   /// The state of the zone that was pulled completely.
