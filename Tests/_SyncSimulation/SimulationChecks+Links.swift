@@ -59,8 +59,10 @@ extension SimulationChecks {
 
     /// Whether an addition remains that no removal knew, even of those that may have been lost.
     var mustExist: Bool {
-      let known = Set(removals.flatMap(\.removed))
+      var known = Set(removals.flatMap(\.removed))
       if isBaseline, !known.contains(where: \.isOfBaseline) { return true }
+      // A corrected clock can have given what was removed another stamp, which that of a lost addition does not exceed.
+      known.formUnion(additions.filter { !$0.tags.isDisjoint(with: known) }.flatMap(\.tags))
       return additions.contains { save in
         !save.isLost && !known.contains { other in save.tags.contains { Self.is($0, upTo: other) } }
       }

@@ -225,7 +225,7 @@ final class SimulationChecks {
     }
     // No two objects have the same unique values.
     var unique: [UniqueKey: RecordID] = [:]
-    for (id, object) in state.objects {
+    for (id, object) in device.model.hasUniqueConstraints ? state.objects : [:] {
       let record = Record(entity: object.entity, object.values, Stamp(.zero, DeviceID(0)))
       for key in record.uniqueKeys(device.model) {
         guard let other = unique.updateValue(id, forKey: key) else { continue }
@@ -234,7 +234,7 @@ final class SimulationChecks {
     }
     // No two objects refer to the same object by a one-to-one relationship.
     var referrers: [PropertyID: [RecordID: RecordID]] = [:]
-    for (id, object) in state.objects {
+    for (id, object) in simulation.model.syncModel.hasExclusiveReferences ? state.objects : [:] {
       for (property, value) in object.values where simulation.model.syncModel.isExclusive(property, of: object.entity) {
         guard let destination = value.reference else { continue }
         if let other = referrers[property, default: [:]].updateValue(id, forKey: destination) {
@@ -245,7 +245,7 @@ final class SimulationChecks {
     }
     if isReviewed { try checkCounts(device, view) }
     // Both ends of a relationship that is its own inverse agree.
-    for (id, object) in state.objects {
+    for (id, object) in device.model.hasExclusiveReferences ? state.objects : [:] {
       for (property, value) in object.values where device.model.isMutual(property, of: object.entity) {
         if let destination = value.reference, state.objects[destination]?.values[property] != .reference(id) {
           throw SimulationFailure(
@@ -284,8 +284,15 @@ final class SimulationChecks {
       missing[ObjectIdentifier(save)] = .some(change)
       return change
     }
-    for id in view.ids {
-      for field in view.state(of: id)?.fields ?? [] {
+    var complete: Set<Stamp> = []
+    for (id, state) in view.states {
+      for field in state.fields {
+        let hasStampsOfItsOwn = field.rule == .counter || field.property == .deletion
+        if !hasStampsOfItsOwn, complete.contains(field.stamp) { continue }
+        if (byStamp[field.stamp] ?? []).allSatisfy({ missingChange(of: $0) == nil }) {
+          complete.insert(field.stamp)
+          if !hasStampsOfItsOwn { continue }
+        }
         // A save whose objects got other records counts as two.
         let writers = (byStamp[field.stamp] ?? []).filter { $0.has(written: field, of: id) }
         for save in savesOfDots(field, id) + savesOfDeletions(field, id) {

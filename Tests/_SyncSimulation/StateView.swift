@@ -250,21 +250,27 @@ struct StateView {
   func objects() -> [RecordID: SyncedObject] {
     var present = Set(states.filter { live.contains($0.key) && model.entities[$0.value.entity] != nil }.keys)
     present.formUnion(unsynchronized.keys)
-    while true {
-      let missing = present.filter { id in
-        states[id]?.fields.contains { field in
-          guard let entity = states[id]?.entity, let destination = field.value.reference else { return false }
-          return model.isRequired(field.property, of: entity) && (!present.contains(destination) || !isLatest(field, of: id))
-        } ?? false
+    var requiring: [(id: RecordID, destinations: [RecordID])] = []
+    for id in present {
+      guard let state = states[id], let references = model.entities[state.entity]?.references else { continue }
+      let required = state.fields.filter { $0.value.reference != nil && references[$0.property] ?? false }
+      if !required.allSatisfy({ isLatest($0, of: id) }) {
+        present.remove(id)
+      } else if !required.isEmpty {
+        requiring.append((id, required.compactMap(\.value.reference)))
       }
+    }
+    while true {
+      let missing = requiring.filter { id, destinations in present.contains(id) && !destinations.allSatisfy(present.contains) }
       if missing.isEmpty { break }
-      present.subtract(missing)
+      present.subtract(missing.map(\.id))
     }
     var result = unsynchronized
     for id in present {
       guard let state = states[id] else { continue }
       var values: [PropertyID: FieldValue] = [:]
-      for field in state.fields where isLink(state) ? !field.property.isAddition : !field.property.isOfRecordOnly {
+      let isLink = isLink(state)
+      for field in state.fields where isLink ? !field.property.isAddition : !field.property.isOfRecordOnly {
         if field.property == .waiting { continue }
         if field.value == .superseded {
           values[field.property] = .null
