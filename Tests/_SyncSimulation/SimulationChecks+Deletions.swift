@@ -109,7 +109,8 @@ extension SimulationChecks {
     for save in saves {
       for (position, knowledge) in save.known { deletions[save.changes[position].id, default: []].append((save, knowledge)) }
     }
-    for (id, deletions) in deletions.sorted(by: { $0.key < $1.key }) {
+    // A returned object has the state of a device that was away.
+    for (id, deletions) in deletions.sorted(by: { $0.key < $1.key }) where !hasReturned(id) {
       guard let state = view.state(of: id), !state.isTombstone, state.deletionMark != nil else { continue }
       // A reference that follows a merged object denies the deletion.
       if state[.revival]?.stamp.isDerived ?? false { continue }
