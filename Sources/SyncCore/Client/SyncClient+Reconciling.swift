@@ -130,6 +130,8 @@ extension SyncClient {
       guard var entry = try store.entry(of: id) else { continue }
       changed.insert(id)
       if model.hasRivals { changed.formUnion(try rivals(of: entry.state, in: store)) }
+      // What requires it is no orphan anymore.
+      if entry.base?.record.isTombstone ?? false { changed.formUnion(try store.referrers(of: id)) }
       if needed.contains(id) {
         entry.held = entry.state
         reconciliation.result.resent.append(id)
