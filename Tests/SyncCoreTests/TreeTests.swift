@@ -101,6 +101,25 @@ final class TreeTests: XCTestCase {
     XCTAssertNil(parent(of: folders[0], on: scenario.devices[1]))
   }
 
+  func testAParentWithoutRoomIsNoCycle() throws {
+    let (scenario, folders) = try scenario("parent", "one", "other")
+    let (a, b) = (scenario.devices[0], scenario.devices[1])
+    var model = Self.model
+    model.entities[Scenario.folder]?.capacities = [Scenario.parent: 1]
+    for device in [a, b] { try device.adoptModel(model) }
+    (a.wall, b.wall) = (10_000, 20_000)
+    try move(folders[1], into: folders[0], on: a)
+    try move(folders[2], into: folders[0], on: b)
+    try scenario.synchronizeAll()
+    XCTAssertNil(parent(of: folders[2], on: a))
+    XCTAssertEqual(scenario.devices.flatMap(\.journal).map(\.reason), [.destinationTaken])
+    // Both parents have room for two moves into each other.
+    try move(folders[0], into: folders[2], on: a)
+    try move(folders[2], into: folders[0], on: b)
+    try scenario.synchronizeAll()
+    XCTAssertEqual(scenario.devices.flatMap(\.journal).map(\.reason).filter { $0 == .cycle }.count, 1)
+  }
+
   /// A model can allow cycles: people whose idols admire each other.
   func testACycleOfAnotherRelationshipRemains() throws {
     let scenario = Scenario()

@@ -97,8 +97,13 @@ extension SyncClient {
     let taken = base.fields.filter { field in
       field.value.reference != nil && new[field.property].map { $0.value == .superseded && $0.stamp == field.stamp } ?? false
     }
-    for (reason, isTree) in [(JournalEntry.Reason.destinationTaken, false), (.cycle, true)] {
-      let losing = taken.filter { model.isTree($0.property, of: base.entity) == isTree }
+    let cyclic = try taken.filter { field in
+      guard model.isTree(field.property, of: base.entity) else { return false }
+      // A parent that admits a limited number of children can have had no room.
+      if model.capacity(field.property, of: base.entity) == nil { return true }
+      return try store.ancestors(of: Record(entity: base.entity, .live([field])), model).contains(id)
+    }
+    for (reason, losing) in [(JournalEntry.Reason.destinationTaken, taken.filter { !cyclic.contains($0) }), (.cycle, cyclic)] {
       if !losing.isEmpty { try store.addToJournal(JournalEntry(id, reason, losing: Record(entity: base.entity, .live(losing)))) }
     }
   }
