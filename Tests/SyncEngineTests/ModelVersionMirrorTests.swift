@@ -157,4 +157,45 @@ final class ModelVersionMirrorTests: XCTestCase {
     notes = try self.notes(texts, .typeChanged).values
     XCTAssertEqual(Set(notes.compactMap { $0["stars"] }), ["9"])
   }
+
+  func testFunctionsOfTheApplicationConvertValuesOfOtherTypes() throws {
+    func model(_ type: AttributeType) throws -> CompiledModel {
+      try CompiledModel(
+        ManagedObjectModel {
+          Entity("Party") {
+            Attribute("name", .string)
+            Attribute("since", type)
+          }
+          Entity("Person", parent: "Party") {}
+        })
+    }
+    // The earlier version has years as texts, the later one dates.
+    SyncConversions.register(from: String.self, to: Date.self, forAttribute: "since", ofEntity: "Party") { text in
+      text.hasPrefix("in ") ? Double(text.dropFirst(3)).map { Date(timeIntervalSinceReferenceDate: $0) } : nil
+    }
+    SyncConversions.register(from: Date.self, to: String.self, forAttribute: "since", ofEntity: "Party") {
+      "in \(Int($0.timeIntervalSinceReferenceDate))"
+    }
+    defer { SyncConversions.unregister(forAttribute: "since", ofEntity: "Party") }
+    let scenario = Scenario(deviceCount: 0)
+    let texts = try SyncedStore(scenario, 1, model: model(.string))
+    let dates = try SyncedStore(scenario, 2, model: model(.date))
+    for (name, since) in [("a", "in 7"), ("b", "long ago")] { try texts.context.insert("Person", ["name": name, "since": since]) }
+    try texts.context.save()
+    for store in [texts, dates] { try store.synchronize() }
+    let people = try dates.context.fetch(FetchRequest<ManagedObject>(entityName: "Person"))
+    func since(_ name: String) -> Date? { people.first { $0["name"] as? String == name }?["since"] as? Date }
+    XCTAssertEqual(since("a"), Date(timeIntervalSinceReferenceDate: 7))
+    XCTAssertNil(since("b"))
+    // An edit of another attribute leaves the value as it was written.
+    for person in people { try person.setValue("new \(person["name"] as? String ?? "")", forKey: "name") }
+    try dates.context.save()
+    for store in [dates, texts] { try store.synchronize() }
+    func values() throws -> Set<String> { Set(try texts.contents().values.compactMap { $0["since"] }) }
+    XCTAssertEqual(try values(), ["in 7", "long ago"])
+    try XCTUnwrap(people.first { $0["name"] as? String == "new b" }).setValue(Date(timeIntervalSinceReferenceDate: 9), forKey: "since")
+    try dates.context.save()
+    for store in [dates, texts] { try store.synchronize() }
+    XCTAssertEqual(try values(), ["in 7", "in 9"])
+  }
 }

@@ -11,7 +11,10 @@ extension SyncSchema {
   func slot(for value: FieldValue, _ property: Property, ofEntity number: Int) -> Slot? {
     let value = value.resolved
     if let slot = value.slot(property.kind) { return slot }
-    let slot = model.entities[number].slots[property.slot]
+    let entity = model.entities[number]
+    let slot = entity.slots[property.slot]
+    // The functions of the application know values of any type.
+    if let known = value.plainSlot, let converted = SyncConversions.converted(known, for: slot, of: entity, in: model) { return converted }
     if let type = slot.attributeType, let converted = value.converted(to: type) { return converted }
     if slot.isOptional { return .null }
     return slot.defaultValue.isNull ? nil : slot.defaultValue
@@ -25,6 +28,17 @@ extension SyncSchema {
 }
 
 extension FieldValue {
+  /// The value of an attribute of any type; nil if it is another kind of value.
+  fileprivate var plainSlot: Slot? {
+    switch self {
+    case .integer(let value): .int(value)
+    case .real(let bits): .real(Double(bitPattern: bits))
+    case .text(let text): .text(text)
+    case .bytes(let bytes): .bytes(Data(bytes))
+    default: nil
+    }
+  }
+
   /// Converts between numbers and texts, without loss: `3` and `3.0` and "3", but "3.5" and "three" are not integers.
   fileprivate func converted(to type: AttributeType) -> Slot? {
     if type.isInteger {
