@@ -32,6 +32,11 @@ final class SyncFailureTests: XCTestCase {
     try fixture.assertEqualContents(count: 4)
   }
 
+  func testAHubIsNoStore() async throws {
+    let fixture = try await SyncFixture.joined()
+    try fixture.fail(77, ["If this is a hub", "name a store that is synchronized through it"], "status", "hub.store")
+  }
+
   func testALostHubIsCreatedAgainOnRequest() async throws {
     let fixture = try await SyncFixture.joined()
     try fixture.add(#"{"$entity":"Note","text":"of A"}"#, to: "A.store")

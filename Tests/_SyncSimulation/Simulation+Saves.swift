@@ -47,7 +47,7 @@ extension Simulation {
     checks.noteRemovedBits(changes, former)
     try checks.checkVersions(of: save, former, on: device)
     checks.noteSave(save, serials, of: device)
-    if editor.validatesCounts { checks.addedMembers[device.number] = (changes, Set(former.keys)) }
+    if editor.validatesCounts { checks.addedMembers[device.number] = (changes, former) }
   }
 }
 

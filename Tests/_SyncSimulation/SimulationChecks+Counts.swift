@@ -35,6 +35,8 @@ extension SimulationChecks {
     let objects = device.store.state.objects
     for change in changes {
       guard let entity = device.model.entities[change.entity], !entity.isLink || change.isAddition else { continue }
+      // The deletion of a link with its end is final, also if the end has returned.
+      if view.state(of: change.id)?.isTombstone ?? false { continue }
       let limited = (change.values ?? [:]).filter { entity.capacities[$0.key] != nil }
       // The save has removed what denied the deletion of an end.
       if (change.values ?? [:]).values.contains(where: { $0.reference.map { objects[$0] == nil } ?? false }) { continue }
@@ -44,7 +46,8 @@ extension SimulationChecks {
         guard other != change.id, let state = view.state(of: other) else { return false }
         return state.fields.contains { field in
           guard owners.contains(field.value) else { return false }
-          return objects[other] == nil ? !view.isSurplus(field.property, of: other) : !former.contains(other)
+          if objects[other] == nil { return !view.isSurplus(field.property, of: other) }
+          return former[other]?.values[field.property] != field.value
         }
       }
       if isUncertain { continue }

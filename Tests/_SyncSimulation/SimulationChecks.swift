@@ -19,7 +19,7 @@ final class SimulationChecks {
   /// The large values that no device had anymore when a restored hub had lost them.
   var lostAssets: [PropertyKey: Set<AssetReference>] = [:]
   /// The changes of each device's last save, and the objects that there were before it.
-  var addedMembers: [Int: (changes: [PendingChange], former: Set<RecordID>)] = [:]
+  var addedMembers: [Int: (changes: [PendingChange], former: [RecordID: SyncedObject])] = [:]
   /// Whether nothing was restored, so that it is known what each device has known.
   private(set) var isComparable = true
 

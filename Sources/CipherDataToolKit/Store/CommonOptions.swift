@@ -30,7 +30,14 @@ struct PassphraseOptions: ParsableArguments {
   /// Unlocks a store's file. Errors in the file are reported before the passphrase is requested.
   func unlock(_ path: String) async throws -> SQLCipherStoreFile {
     try await Self.check(path)
-    return try await SQLCipherStoreFile.unlock(at: .path(path), key: try key(for: path), keyWorkLimit: keyWork)
+    do {
+      return try await SQLCipherStoreFile.unlock(at: .path(path), key: try key(for: path), keyWorkLimit: keyWork)
+    } catch let error as StoreError where error.code == .wrongKey && FileManager.default.fileExists(atPath: path + ".key") {
+      throw ToolError(
+        .noKey,
+        "The passphrase does not open \(path). If this is a hub, which \(path).key opens, name a store that is synchronized through it; "
+          + "otherwise check the passphrase.")
+    }
   }
 
   /// Checks a store's file without its key.
