@@ -48,7 +48,6 @@
 @_exported public import struct ObjectModel.Relationship
 @_exported public import struct ObjectModel.RelationshipDescription
 @_exported public import enum ObjectModel.Slot
-@_exported public import enum ObjectModel.SyncConversions
 @_exported public import enum ObjectModel.SyncMergeFunctions
 @_exported public import enum ObjectModel.SyncMergeRule
 @_exported public import struct ObjectModel.Unique

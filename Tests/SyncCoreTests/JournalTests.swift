@@ -85,6 +85,32 @@ final class JournalTests: XCTestCase {
     XCTAssertEqual(one.journal.first?.losing[Scenario.text]?.value, .text("Milk"))
   }
 
+  func testWhatADeviceHasDeletedIsInTheJournalAlsoIfTheHubHasRemovedTheDeletion() throws {
+    let scenario = Scenario()
+    let (one, other) = (scenario.devices[0], scenario.devices[1])
+    let folder = try one.insertFolder("Home")
+    for device in scenario.devices { try device.synchronize() }
+    try other.delete(folder, Scenario.folder)
+    try other.synchronize(.save)
+    let note = try one.insertNote("Milk", in: folder)
+    for push in try one.handle(.save) { _ = try one.handle(scenario.answer(push)) }
+    // The hub accepts that the note is deleted, and the device is away for more than a year before it gets the answer.
+    for pull in try one.handle(.remoteChange) {
+      for push in try one.handle(scenario.answer(pull)) { _ = try scenario.answer(push) }
+    }
+    one.restart()
+    try other.synchronize()
+    scenario.wait(days: 400)
+    _ = try other.insertFolder("Work")
+    try other.synchronize(.save)
+    try scenario.cleanUp(from: other)
+    XCTAssertNil(scenario.record(note))
+    try one.synchronize()
+    XCTAssertNil(one.objects[note])
+    XCTAssertEqual((one.journal + other.journal).map(\.reason), [.destinationDeleted])
+    XCTAssertEqual(one.journal.first?.losing[Scenario.text]?.value, .text("Milk"))
+  }
+
   func testNothingIsKeptIfNothingElseWasChanged() throws {
     let (one, other, note) = try scenario()
     try other.set(Scenario.text, .text("of the other again"), of: note)

@@ -355,8 +355,8 @@ final class SimulationChecks {
     return state.isTombstone
       || includesCounters(change, state) && includesRevival(change, of: save, state)
         && values.allSatisfy { property, value in
-          // A restored hub has lost the bytes, which only another device has.
-          if device != nil, !isComparable, value.asset != nil { return true }
+          // A restored hub has lost the bytes of this value or of a later one, which only another device has.
+          if device != nil, !isComparable, value.asset != nil || state[property]?.value.asset != nil { return true }
           let lost = lostAssets[PropertyKey(id: change.id, property: property)]
           if let content = value.asset?.content, lost?.contains(content) ?? false { return true }
           guard let field = state[property] else { return false }

@@ -132,7 +132,7 @@ extension SyncClient {
     zone.isJoined = true
     try store.setZone(zone)
     if var running = reconciliation {
-      changed.formUnion(try removeMissingRecords(&running, accepted: removed, in: store))
+      changed.formUnion(try removeMissingRecords(&running, accepted: removed, after: listed, in: store))
       reconciliation = running
     }
     changed.formUnion(try renewRecords(collisions, in: store))

@@ -106,10 +106,12 @@ extension SyncClient {
   /// Removes the records that the hub does not have anymore, except those with unsent changes and those that such ones require: they are sent
   /// again, whole.
   ///
-  /// - Parameter accepted: Such records that have no base (``holdRemovedRecords(through:in:)``).
+  /// - Parameters:
+  ///   - accepted: Such records that have no base (``holdRemovedRecords(through:in:)``).
+  ///   - listed: The commit of the device that the hub has accepted and no pull has brought.
   /// - Returns: The records whose objects may change.
   func removeMissingRecords(
-    _ reconciliation: inout Reconciliation, accepted: RecordSet, in store: some SyncStore
+    _ reconciliation: inout Reconciliation, accepted: RecordSet, after listed: FrozenCommit?, in store: some SyncStore
   ) throws -> RecordSet {
     // Another device can have sent a record again since.
     for name in reconciliation.missing {
@@ -136,6 +138,13 @@ extension SyncClient {
         entry.held = entry.state
         reconciliation.result.resent.append(id)
       } else {
+        // The device has deleted it itself, because an object that it requires was deleted.
+        if entry.isOrphan, let listed, let state = entry.state, !state.isDeleted, !model.isLink(state.entity) {
+          let name = try sealing.name(of: id)
+          if listed.commit.records.contains(where: { $0.name == name }) {
+            try store.addToJournal(JournalEntry(id, .destinationDeleted, losing: state, object: state))
+          }
+        }
         entry.held = nil
         reconciliation.result.removedCount += 1
       }

@@ -1,3 +1,4 @@
+public import ObjectModel
 import Synchronization
 
 /// The process-wide registry of functions that convert the values of attributes whose type differs between versions of the model. Safe to use
@@ -18,12 +19,12 @@ import Synchronization
 /// so they should be fast and must not use the store. A function must always return the same value for the same argument.
 public enum SyncConversions {
   private typealias Function = @Sendable (_ value: Slot, _ slot: CompiledSlot) -> Slot?
-  private struct Attribute: Hashable {
+  private struct Key: Hashable {
     let entity: String
     let name: String
   }
 
-  private static let registry = Mutex<[Attribute: [(source: ObjectIdentifier, function: Function)]]>([:])
+  private static let registry = Mutex<[Key: [(source: ObjectIdentifier, function: Function)]]>([:])
 
   /// Registers a function for an attribute, replacing an earlier one for the same source type.
   ///
@@ -43,8 +44,8 @@ public enum SyncConversions {
     }
     registry.withLock { registry in
       let id = ObjectIdentifier(source)
-      registry[Attribute(entity: entity, name: attribute), default: []].removeAll { $0.source == id }
-      registry[Attribute(entity: entity, name: attribute), default: []].append((id, function))
+      registry[Key(entity: entity, name: attribute), default: []].removeAll { $0.source == id }
+      registry[Key(entity: entity, name: attribute), default: []].append((id, function))
     }
   }
 
@@ -53,14 +54,14 @@ public enum SyncConversions {
   /// - Returns: Whether one was registered.
   @discardableResult
   public static func unregister(forAttribute attribute: String, ofEntity entity: String) -> Bool {
-    registry.withLock { $0.removeValue(forKey: Attribute(entity: entity, name: attribute)) != nil }
+    registry.withLock { $0.removeValue(forKey: Key(entity: entity, name: attribute)) != nil }
   }
 
   /// Returns a value of another type as one of an attribute; nil if no function converts it.
-  package static func converted(_ value: Slot, for slot: CompiledSlot, of entity: CompiledEntity, in model: CompiledModel) -> Slot? {
+  static func converted(_ value: Slot, for slot: CompiledSlot, of entity: CompiledEntity, in model: CompiledModel) -> Slot? {
     var next: CompiledEntity? = entity
     while let entity = next {
-      let functions = registry.withLock { $0[Attribute(entity: entity.name, name: slot.name)] } ?? []
+      let functions = registry.withLock { $0[Key(entity: entity.name, name: slot.name)] } ?? []
       for (_, function) in functions { if let converted = function(value, slot) { return converted } }
       next = entity.parent.map { model.entities[$0] }
     }
