@@ -111,6 +111,45 @@ final class JournalTests: XCTestCase {
     XCTAssertEqual(one.journal.first?.losing[Scenario.text]?.value, .text("Milk"))
   }
 
+  /// An edit loses against a deletion, and wins when the object comes back before the save is accepted.
+  func testAnEditOfAnObjectThatComesBackWhileItsSaveIsSentIsKept() throws {
+    let scenario = Scenario(deviceCount: 3)
+    let (a, b, c) = (scenario.devices[0], scenario.devices[1], scenario.devices[2])
+    let folder = try a.insertFolder("Home")
+    let note = try a.insertNote("first", in: folder)
+    for device in scenario.devices { try device.synchronize() }
+    try c.set(Scenario.text, .text("of a device that is away"), of: note)
+    try a.delete(note)
+    try a.synchronize()
+    b.wall = 20_000
+    try b.save(
+      PendingChange(note, entity: Scenario.note, [Scenario.text: .text("edited")]),
+      PendingChange(folder, entity: Scenario.folder, [Scenario.title: .text("Work")]))
+    var push: SyncClient.Action?
+    func receive() throws {
+      var actions = try b.handle(.remoteChange)
+      while let action = actions.popLast() {
+        if case .push = action { push = push ?? action } else { actions += try b.handle(scenario.answer(action)) }
+      }
+    }
+    try receive()
+    XCTAssertNil(b.objects[note])
+    scenario.wait(days: 400)
+    try a.synchronize()
+    try scenario.cleanUp(from: a)
+    try c.synchronize()
+    XCTAssertNotNil(c.objects[note])
+    try receive()
+    var actions = [try XCTUnwrap(push)]
+    while let action = actions.popLast() { actions += try b.handle(scenario.answer(action)) }
+    for _ in 0..<2 { for device in scenario.devices { try device.synchronize() } }
+    for device in scenario.devices {
+      XCTAssertEqual(device.objects[note]?.values[Scenario.text], .text("edited"))
+      XCTAssertEqual(device.objects[folder]?.values[Scenario.title], .text("Work"))
+      XCTAssertEqual(try device.verify(), Verification.Result())
+    }
+  }
+
   func testNothingIsKeptIfNothingElseWasChanged() throws {
     let (one, other, note) = try scenario()
     try other.set(Scenario.text, .text("of the other again"), of: note)

@@ -113,6 +113,7 @@ extension SyncClient {
           try noteLosses(of: id, entry, replacedBy: stored, record, after: listed, in: store)
         }
       }
+      if let (id, record) = opened, !record.isDeleted { try holdOmittedChanges(of: id, in: store) }
       changed.formUnion(try setBase(stored, opened, &zone, &unexpected, in: store))
     }
     try store.removeStagedRecords()
