@@ -120,14 +120,15 @@ extension SimulationChecks {
       if !history.values.values.allSatisfy({ $0.reference.map { objects[$0] != nil } ?? false }) { continue }
       // An end is there again, because the hub has removed its deletion, and perhaps that of the link too.
       let state = view.state(of: id)
-      if state?.isDeleted ?? true, history.values.values.contains(where: { $0.reference.map(hasReturned) ?? false }) { continue }
+      let isOfReturned = history.values.values.contains { $0.reference.map(hasReturned) ?? false }
+      if state?.isDeleted ?? true, isOfReturned { continue }
       if state?.isDeleted ?? isRemoved(id) {
         throw SimulationFailure(invariant: "links are deleted with their ends only", detail: describe(id, history, view))
       }
       if history.isUncertain { continue }
       // A link that is there again with its ends may have lost the additions that were deleted with them.
       let hasNoRoom = view.isSurplus(.linkSource, of: id) || view.isSurplus(.linkDestination, of: id)
-      if history.mustExist, objects[id] == nil, !hasReturned(id), !hasNoRoom {
+      if history.mustExist, objects[id] == nil, !hasReturned(id), !isOfReturned, !hasNoRoom {
         throw SimulationFailure(invariant: "additions of links win", detail: describe(id, history, view))
       }
       // It was joined with that of an object that was merged and then deleted.

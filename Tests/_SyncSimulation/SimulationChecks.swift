@@ -460,11 +460,12 @@ final class SimulationChecks {
     if let device = simulation.devices.first(where: { !$0.store.state.quarantined.isEmpty }) {
       throw SimulationFailure(invariant: "records are opened as soon as there is a key", detail: "device \(device.number)")
     }
-    // No object has two records. A restored store may not recognize what it has sent with corrected stamps, or inserted again.
+    // No object has two records. A restored store may not recognize what it has sent with corrected stamps, or what was inserted
+    // again or has returned.
     var records: [Int64: RecordID] = [:]
     let corrected = Set(saves.filter { Set($0.stamps.map(\.time)).count > 1 }.flatMap(\.serials.values))
     let reinserted = Set(saves.flatMap { save in save.changes.filter(\.isReinsertion).compactMap { save.serials[$0.id] } })
-    for (id, object) in first.objects {
+    for (id, object) in first.objects where !hasReturned(id) {
       guard let serial = simulation.model.serial(object.entity, object.values), !corrected.contains(serial), !reinserted.contains(serial)
       else { continue }
       if let other = records.updateValue(id, forKey: serial) {
