@@ -54,8 +54,8 @@ extension SimulationChecks {
     let hasFormerDevices = simulation.devices.contains { $0.store.state.zone.formerDevices != nil }
     // A device can have deleted a returned object when it did not know anymore what others had changed.
     for (key, history) in histories where !hasReturned(key.id) {
-      // A device does not recognize what a former identity has deleted if the hub has removed the deletion before it is there again.
-      if hasFormerDevices, isRemoved(key.id) { continue }
+      // A device that compares its records with those of the hub does not recognize what a former identity has deleted.
+      if hasFormerDevices, removesDeletions, isRemoved(key.id) || isDeleted(key.id) { continue }
       // A reference to a merged object follows its successor.
       if view.hasSuccessor(key.id) || history.written.contains(where: { $0.value.reference.map(view.mayHaveSuccessor) ?? false }) {
         continue
