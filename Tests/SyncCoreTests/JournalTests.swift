@@ -64,7 +64,8 @@ final class JournalTests: XCTestCase {
     }
   }
 
-  func testWhatAFormerIdentityHasDeletedWithItsDestinationIsKept() throws {
+  /// Returns a scenario in which the first device has deleted a note on the hub, because the folder was deleted, and has received no answer.
+  private func scenarioWithoutAnswer() throws -> (Scenario, note: RecordID) {
     let scenario = Scenario()
     let (one, other) = (scenario.devices[0], scenario.devices[1])
     let folder = try one.insertFolder("Home")
@@ -73,31 +74,31 @@ final class JournalTests: XCTestCase {
     try other.synchronize(.save)
     let note = try one.insertNote("Milk", in: folder)
     for push in try one.handle(.save) { _ = try one.handle(scenario.answer(push)) }
-    // The device pulls that the folder was deleted, and deletes the note on the hub. It takes a new identity before an answer arrives.
     for pull in try one.handle(.remoteChange) {
       for push in try one.handle(scenario.answer(pull)) { _ = try scenario.answer(push) }
     }
+    return (scenario, note)
+  }
+
+  private func assertNoteIsInTheJournal(of scenario: Scenario, line: UInt = #line) {
+    let journals = scenario.devices.map(\.journal)
+    XCTAssertEqual(journals.flatMap { $0 }.map(\.reason), [.destinationDeleted], line: line)
+    XCTAssertEqual(journals[0].first?.losing[Scenario.text]?.value, .text("Milk"), line: line)
+  }
+
+  func testWhatAFormerIdentityHasDeletedWithItsDestinationIsKept() throws {
+    let (scenario, note) = try scenarioWithoutAnswer()
+    let one = scenario.devices[0]
     _ = try one.handle(.copied)
     one.restart()
     try one.synchronize()
     XCTAssertEqual(scenario.record(note)?.isTombstone, true)
-    XCTAssertEqual((one.journal + other.journal).map(\.reason), [.destinationDeleted])
-    XCTAssertEqual(one.journal.first?.losing[Scenario.text]?.value, .text("Milk"))
+    assertNoteIsInTheJournal(of: scenario)
   }
 
   func testWhatADeviceHasDeletedIsInTheJournalAlsoIfTheHubHasRemovedTheDeletion() throws {
-    let scenario = Scenario()
+    let (scenario, note) = try scenarioWithoutAnswer()
     let (one, other) = (scenario.devices[0], scenario.devices[1])
-    let folder = try one.insertFolder("Home")
-    for device in scenario.devices { try device.synchronize() }
-    try other.delete(folder, Scenario.folder)
-    try other.synchronize(.save)
-    let note = try one.insertNote("Milk", in: folder)
-    for push in try one.handle(.save) { _ = try one.handle(scenario.answer(push)) }
-    // The hub accepts that the note is deleted, and the device is away for more than a year before it gets the answer.
-    for pull in try one.handle(.remoteChange) {
-      for push in try one.handle(scenario.answer(pull)) { _ = try scenario.answer(push) }
-    }
     one.restart()
     try other.synchronize()
     scenario.wait(days: 400)
@@ -107,8 +108,7 @@ final class JournalTests: XCTestCase {
     XCTAssertNil(scenario.record(note))
     try one.synchronize()
     XCTAssertNil(one.objects[note])
-    XCTAssertEqual((one.journal + other.journal).map(\.reason), [.destinationDeleted])
-    XCTAssertEqual(one.journal.first?.losing[Scenario.text]?.value, .text("Milk"))
+    assertNoteIsInTheJournal(of: scenario)
   }
 
   /// An edit loses against a deletion, and wins when the object comes back before the save is accepted.

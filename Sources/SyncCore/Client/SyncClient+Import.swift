@@ -112,8 +112,8 @@ extension SyncClient {
         } else {
           try noteLosses(of: id, entry, replacedBy: stored, record, after: listed, in: store)
         }
+        if !record.isDeleted, entry.base?.record.isDeleted ?? false { try holdOmittedChanges(of: id, in: store) }
       }
-      if let (id, record) = opened, !record.isDeleted { try holdOmittedChanges(of: id, in: store) }
       changed.formUnion(try setBase(stored, opened, &zone, &unexpected, in: store))
     }
     try store.removeStagedRecords()

@@ -88,9 +88,9 @@ extension SyncClient {
     try store.setEntry(entry, of: id)
   }
 
-  /// Holds the changes of a record that comes back, as far as the commit in the outbox lacks them because the record was deleted.
+  /// Holds the changes of a deleted record that comes back, because the commit in the outbox lacks them.
   func holdOmittedChanges(of id: RecordID, in store: some SyncStore) throws {
-    guard try store.entry(of: id)?.base?.record.isDeleted ?? false, let through = try store.outbox()?.through else { return }
+    guard let through = try store.outbox()?.through else { return }
     try forEachChange(after: try store.zone().settledThrough, through: through, in: store) { save, change in
       if change.id == id, !change.isEmpty { try store.hold(change.record(save.stamp), of: id) }
     }
