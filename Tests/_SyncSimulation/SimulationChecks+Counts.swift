@@ -38,6 +38,7 @@ extension SimulationChecks {
       // The deletion of a link with its end is final, also if the end has returned.
       if view.state(of: change.id)?.isTombstone ?? false { continue }
       let limited = (change.values ?? [:]).filter { entity.capacities[$0.key] != nil }
+      if limited.isEmpty { continue }
       // The save has removed what denied the deletion of an end.
       if (change.values ?? [:]).values.contains(where: { $0.reference.map { objects[$0] == nil } ?? false }) { continue }
       // A record without an object counts for another reason, or the save has removed what an object of another group has waited for.

@@ -14,7 +14,11 @@ extension SyncSchema {
     let entity = model.entities[number]
     let slot = entity.slots[property.slot]
     // The functions of the application know values of any type.
-    if let known = value.plainSlot, let converted = SyncConversions.converted(known, for: slot, of: entity, in: model) { return converted }
+    if let known = [SlotKind.int, .real, .text, .bytes].lazy.compactMap({ value.slot($0) }).first,
+      let converted = SyncConversions.converted(known, for: slot, of: entity, in: model)
+    {
+      return converted
+    }
     if let type = slot.attributeType, let converted = value.converted(to: type) { return converted }
     if slot.isOptional { return .null }
     return slot.defaultValue.isNull ? nil : slot.defaultValue
@@ -28,17 +32,6 @@ extension SyncSchema {
 }
 
 extension FieldValue {
-  /// The value of an attribute of any type; nil if it is another kind of value.
-  fileprivate var plainSlot: Slot? {
-    switch self {
-    case .integer(let value): .int(value)
-    case .real(let bits): .real(Double(bitPattern: bits))
-    case .text(let text): .text(text)
-    case .bytes(let bytes): .bytes(Data(bytes))
-    default: nil
-    }
-  }
-
   /// Converts between numbers and texts, without loss: `3` and `3.0` and "3", but "3.5" and "three" are not integers.
   fileprivate func converted(to type: AttributeType) -> Slot? {
     if type.isInteger {
